@@ -1,0 +1,1 @@
+"""The ``r3`` command: one module a verb; each parses, calls and prints."""

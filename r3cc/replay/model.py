@@ -1,0 +1,124 @@
+"""The values of replay: candidate, evaluation, status (architecture section 1)."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+
+import msgspec
+
+Dim3 = tuple[int, int, int]
+
+
+class Status(enum.StrEnum):
+    """How an evaluation ended: exactly one, set by the stage that failed, never read from a message."""
+
+    OK = "ok"
+    REJECTED = "rejected"
+    COMPILE_ERROR = "compile_error"
+    COMPILE_TIMEOUT = "compile_timeout"
+    LAUNCH_ERROR = "launch_error"
+    DEVICE_FAULT = "device_fault"
+    TIMEOUT = "timeout"
+    MISMATCH = "mismatch"
+    OUT_OF_MEMORY = "out_of_memory"
+    WORKER_LOST = "worker_lost"
+
+
+class Numerics(enum.StrEnum):
+    """How far a candidate's output may be from the recorded one."""
+
+    BITWISE = "bitwise"
+    ROUNDING = "rounding"
+    APPROX = "approx"
+
+
+class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Launch dimensions of a candidate; None keeps the recorded value.
+
+    ``block`` alone derives the grid per axis so that the recorded number of threads is covered.
+    """
+
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    shared: int | None = None
+
+
+class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Pipeline + code-generation options + launch configuration (+ variant, from remix).
+
+    ``pipeline`` None and an empty ``codegen`` mean the recorded build's own. ``codegen`` holds sorted (key, value) pairs,
+    the keys those of ``r3cc.tune.space``'s knobs: ``opt-level``, ``fp-contract``, ``maxntid``, ``minctasm``, ``maxnreg``,
+    ``ptxas-opt``, ``maxrregcount``, and ``mllvm:<option>``.
+    """
+
+    pipeline: str | None = None
+    codegen: tuple[tuple[str, str], ...] = ()
+    launch: LaunchConfiguration = LaunchConfiguration()
+    variant: str | None = None
+
+    def canonical(self) -> bytes:
+        """The one JSON form: equal candidates have equal bytes."""
+        return msgspec.json.encode(self, order="deterministic")
+
+    @property
+    def id(self) -> str:
+        """First 16 hex digits of the SHA-256 of the canonical form."""
+        return hashlib.sha256(self.canonical()).hexdigest()[:16]
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """A median with the bounds of its 95 % confidence interval; unit given by the field that holds it."""
+
+    median: float
+    low: float
+    high: float
+    samples: int
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """Where and how far an output differs from the reference."""
+
+    where: str
+    """Region address or global name, with the byte offset of the first difference."""
+    element: str
+    """Element type used for the comparison."""
+    count: int
+    """Differing elements beyond tolerance."""
+    max_abs: float
+    max_rel: float
+
+
+class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One candidate compiled, validated and timed on recorded launches of one kernel."""
+
+    candidate: Candidate
+    status: Status
+    message: str = ""
+    ir_hash: str | None = None
+    object_hash: str | None = None
+    time_ns: Interval | None = None
+    """Candidate's time per launch, nanoseconds, weighted over the recorded launches."""
+    baseline_ns: Interval | None = None
+    """Baseline's time, interleaved with the candidate's samples."""
+    ratio: Interval | None = None
+    """Candidate over baseline, pair by pair; below 1 is faster."""
+    mismatches: tuple[Mismatch, ...] = ()
+    launches: int = 0
+    """Recorded launches validated."""
+    resources: dict[str, int] = {}
+    """Registers, spills, shared bytes, … as the device's tool reports them."""
+    phases_ns: dict[str, int] = {}
+    """Time spent: compile_ir, codegen, assemble, restore, run, check."""
+
+
+class TimingPlan(msgspec.Struct, frozen=True):
+    """How much measuring one evaluation is worth."""
+
+    warmups: int = 2
+    samples: int = 7
+    """Candidate samples, each beside a baseline sample (A B A B)."""
+    abandon_above: float | None = None
+    """Stop sampling once the ratio to baseline is surely above this value (the incumbent's)."""
+    held_out: bool = False
+    """Validate on the held-out launches as well."""
