@@ -33,6 +33,13 @@ class Numerics(enum.StrEnum):
     APPROX = "approx"
 
 
+class L2State(enum.StrEnum):
+    """What the device's L2 cache holds when a timed launch begins."""
+
+    COLD = "cold"
+    WARM = "warm"
+
+
 class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
     """Launch dimensions of a candidate; None keeps the recorded value.
 
@@ -106,6 +113,10 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     mismatches: tuple[Mismatch, ...] = ()
     launches: int = 0
     """Recorded launches validated."""
+    l2: L2State | None = None
+    """Cache state of the timed launches; None on a device without the choice."""
+    app_ns: float = 0.0
+    """The kernel's time per launch in the application, weighted likewise; 0 when it was not taken."""
     resources: dict[str, int] = {}
     """Registers, spills, shared bytes, … as the device's tool reports them."""
     phases_ns: dict[str, int] = {}
