@@ -1,1 +1,101 @@
 """The ``r3`` command: one module a verb; each parses, calls and prints."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+import r3cc
+from r3cc.cli.output import say
+from r3cc.cli.settings import install_settings
+from r3cc.errors import R3Error
+
+VERBS = {
+    "record": "Run an application and record launches of its kernels.",
+    "ls": "List kernels by their share of device time.",
+    "show": "Show one kernel: launches, arguments, memory, IR, PTX.",
+    "replay": "Judge one candidate of a kernel on its recorded launches.",
+    "tune": "Search pipelines, code generation and launch shapes.",
+    "report": "Report what a search found.",
+    "store": "List, remove, verify and clean recordings.",
+    "doctor": "Show the tools that R3 found, and what is missing.",
+}
+"""Verb and one-line help. Module ``r3cc.cli.<verb>`` holds a click command called ``<verb>``."""
+
+INTERRUPTED = 130
+
+
+class VerbGroup(click.Group):
+    """Loads a verb's module when the verb is used, and turns errors into one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Verbs in the order in which a user meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of one verb."""
+        if cmd_name not in VERBS:
+            return None
+        command = getattr(importlib.import_module(f"r3cc.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run; in standalone mode exit with a status, and show bad input as ``r3: <sentence>``."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        sys.exit(self._run(*args, **extra))
+
+    def _run(self, *args: Any, **extra: Any) -> int:
+        try:
+            status = super().main(*args, standalone_mode=False, **extra)
+        except R3Error as error:
+            say(str(error))
+            return error.exit_status
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            return error.exit_code
+        except click.ClickException as error:
+            say(_sentence(error))
+            return error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            return INTERRUPTED
+        except OSError as error:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            return R3Error.exit_status
+        return status if isinstance(status, int) else 0
+
+
+def _sentence(error: click.ClickException) -> str:
+    """Click's message, and where to read about the verb that it concerns."""
+    message = error.format_message()
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        message = f"{message.rstrip('.')} (see `{error.ctx.command_path} --help`)"
+    return message
+
+
+@click.group(cls=VerbGroup, context_settings={"auto_envvar_prefix": "R3", "help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False),
+    envvar="R3_CONFIG",
+    help="Settings file.  [default: r3.toml in the working directory, if there is one]",
+)
+@click.version_option(r3cc.__version__, message="r3 %(version)s")
+@click.pass_context
+def r3(ctx: click.Context, config: str | None) -> None:
+    """Record, remix and replay GPU kernels of an existing application to make it faster."""
+    install_settings(ctx, config)
+
+
+def main() -> None:
+    """Entry point of the ``r3`` program."""
+    r3.main(prog_name="r3")

@@ -1,0 +1,91 @@
+"""Options and value types that several verbs share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from r3cc.store.model import Dim3
+
+DEVICE = re.compile(r"cpu|(cuda|hip):\d+")
+SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class Duration(click.ParamType[float]):
+    """``90s``, ``15m``, ``2h``; converts to seconds (float)."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds of a text with its unit."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", str(value))
+        if match is None:
+            self.fail(f"'{value}' is not a duration such as 90s, 15m or 2h", param, ctx)
+        return float(match[1]) * SECONDS[match[2]]
+
+
+class Size(click.ParamType[int]):
+    """``512M``, ``20G``; converts to bytes (int), with binary units."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes of a text with its unit."""
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", str(value))
+        if match is None:
+            self.fail(f"'{value}' is not a size such as 512M or 20G", param, ctx)
+        return int(float(match[1]) * BYTES[match[2]])
+
+
+class Dimensions(click.ParamType[Dim3]):
+    """``256``, ``16,16`` or ``8,8,4``; converts to three positive integers."""
+
+    name = "x,y,z"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Dim3:
+        """Three extents, missing ones 1."""
+        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", text):
+            self.fail(f"'{text}' is not one to three positive numbers such as 256 or 16,16,1", param, ctx)
+        x, y, z = ([int(part) for part in text.split(",")] + [1, 1])[:3]
+        return x, y, z
+
+
+class DeviceName(click.ParamType[str]):
+    """``cpu``, ``cuda:N`` or ``hip:N``."""
+
+    name = "device"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself, once it is well formed."""
+        if not DEVICE.fullmatch(str(value)):
+            self.fail(f"'{value}' is not a device; devices are cpu, cuda:0, cuda:1, …", param, ctx)
+        return str(value)
+
+
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="R3_STORE",
+    default=Path("r3-store"),
+    show_default=True,
+    help="Capture store.",
+)
+"""Passes ``store: Path``."""
+
+device_option = click.option(
+    "--device", type=DeviceName(), envvar="R3_DEVICE", help="Device: cpu or cuda:N.  [default: the recording's]"
+)
+"""Passes ``device: str | None``."""
+
+recording_option = click.option("--recording", metavar="ID", help="Recording to work on.  [default: the latest]")
+"""Passes ``recording: str | None``."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+"""Passes ``as_json: bool``."""
