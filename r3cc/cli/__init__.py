@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -48,15 +49,17 @@ class VerbGroup(click.Group):
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(  # type: ignore[override]  # click overloads it by standalone_mode; one signature serves both
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **options: Any
+    ) -> Any:
         """Run; in standalone mode exit with a status, and show bad input as ``r3: <sentence>``."""
-        if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
-        sys.exit(self._run(*args, **extra))
+        if not options.pop("standalone_mode", True):
+            return super().main(args, prog_name, standalone_mode=False, **options)
+        sys.exit(self._run(args, prog_name, options))
 
-    def _run(self, *args: Any, **extra: Any) -> int:
+    def _run(self, args: Sequence[str] | None, prog_name: str | None, options: dict[str, Any]) -> int:
         try:
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = super().main(args, prog_name, standalone_mode=False, **options)
         except R3Error as error:
             say(str(error))
             return error.exit_status
