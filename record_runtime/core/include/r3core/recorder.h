@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "r3core/arena.h"
+#include "r3core/notes.h"
+#include "r3core/settings.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace r3 {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const Dim3 &other) const { return x == other.x && y == other.y && z == other.z; }
+};
+
+struct Geometry {
+  Dim3 grid, block;
+  std::uint32_t shared = 0; ///< dynamic shared memory, bytes
+  bool operator==(const Geometry &other) const {
+    return grid == other.grid && block == other.block && shared == other.shared;
+  }
+};
+
+/// A module's global variable where it lies in the running program.
+struct GlobalVariable {
+  std::string name;
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+};
+
+/// Memory that devices see and the arena doesn't own: a launch that reaches it is not recordable.
+struct ForeignRange {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+  std::string reason;          ///< "managed memory"
+  bool matchesInMemory = true; ///< false: only values in arguments and globals count, not those in memory
+};
+
+/// The memory that a recorder copies from. Called only while the device is idle.
+class Memory {
+public:
+  virtual ~Memory() = default;
+  /// Live allocations by ascending address.
+  virtual std::vector<Allocation> allocations() = 0;
+  virtual std::vector<ForeignRange> foreign() = 0;
+  /// Host-visible bytes of [address, address + size), valid until the next call; null on failure.
+  /// `size` is at most ViewBytes.
+  virtual const std::uint8_t *view(std::uint64_t address, std::size_t size) = 0;
+  static constexpr std::size_t ViewBytes = std::size_t(8) << 20;
+};
+
+/// The `process` document, as far as the front knows it.
+struct ProcessInfo {
+  std::string device;       ///< "cuda:0", "cpu"
+  std::string deviceName;   ///< "NVIDIA H200"
+  std::string architecture; ///< "sm_90"
+  std::string driver;
+  std::uint64_t arenaBase = 0;
+  std::uint64_t arenaSize = 0;
+};
+
+struct KernelDescription {
+  std::string module; ///< SHA-256 of the bitcode, or "foreign:…"
+  std::string name;   ///< mangled
+  std::vector<Parameter> parameters;
+  std::string device;
+  /// Why no launch of it can be recorded; empty if they can.
+  std::string notRecordable;
+};
+
+class Kernel; // counts of one kernel; lives as long as the recorder
+class Shape;  // counts of one kernel with one geometry
+
+/// What to do with one launch.
+struct Decision {
+  Kernel *kernel = nullptr;
+  Shape *shape = nullptr;
+  std::uint64_t ordinal = 0; ///< of this launch among the kernel's, from 0
+  Geometry geometry;
+  bool record = false;
+  bool heldOut = false;
+  bool time = false; ///< take its device time and hand it to timed()
+};
+
+class Capture; // a launch between its prologue and its epilogue
+
+/// Counts every launch, picks those to record, and writes them. Any thread may call. It never throws.
+///
+///   Decision decision = recorder.launching(kernel, geometry);
+///   if (decision.record) {          // with launches, copies and frees held back and the device idle
+///     auto capture = recorder.before(decision, arguments, size, globals);
+///     … launch, wait …
+///     if (capture) recorder.after(std::move(capture), time);
+///   }
+///   if (decision.time) recorder.timed(decision, time);
+class Recorder {
+public:
+  /// Opens the pack; when that fails, says so once and from then on only counts.
+  Recorder(const Settings &settings, const ProcessInfo &process, Memory &memory);
+  ~Recorder();
+
+  /// Writes the note's module if it isn't in the pack yet.
+  void addModule(const Note &note);
+  /// A module without a note. `image` (PTX or cubin) may be null.
+  void addForeignModule(const std::string &module, const std::string &binary, const void *image,
+                        std::size_t imageSize);
+
+  Kernel &addKernel(const KernelDescription &description);
+
+  Decision launching(Kernel &kernel, const Geometry &geometry);
+  void timed(const Decision &decision, std::uint64_t nanoseconds);
+  /// Counts the launch as not recordable, for `reason`.
+  void refuse(const Decision &decision, const std::string &reason);
+
+  /// The prologue; null when the launch turned out not to be recordable (which is then counted).
+  std::unique_ptr<Capture> before(const Decision &decision, const void *arguments, std::size_t argumentsSize,
+                                  const std::vector<GlobalVariable> &globals);
+  /// The epilogue. `time` is the launch's device time in nanoseconds, 0 if unknown.
+  void after(std::unique_ptr<Capture> capture, std::uint64_t time);
+  /// Drops a capture whose launch failed or didn't end in time, and counts the launch as not recordable.
+  void abandon(std::unique_ptr<Capture> capture, const std::string &reason);
+
+  /// Writes the last counts and `end`. Later calls of any member do nothing.
+  void finish();
+  /// In a forked child: from here on nothing is written, and no member waits for a thread.
+  void detachAfterFork();
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace r3

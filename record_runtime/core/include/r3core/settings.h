@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace r3 {
+
+/// Which memory a recorded launch carries (docs/store-format.md).
+enum class SnapshotKind { Reachable, All };
+
+/// What `r3 record` asks of the recorder, by environment variables (docs/recorder.md).
+struct Settings {
+  std::string directory;      ///< R3_RECORD_DIR: the recording's directory; empty: nothing is recorded
+  std::string kernels;        ///< R3_RECORD_KERNELS: POSIX extended regular expression; empty: every kernel
+  std::uint64_t launches = 3; ///< R3_RECORD_LAUNCHES: launches kept per kernel and shape
+  std::uint64_t heldOut = 1;  ///< R3_RECORD_HELD_OUT: further ones that no search may see
+  std::uint64_t skip = 0;     ///< R3_RECORD_SKIP: launches of each kernel passed over first
+  SnapshotKind snapshot = SnapshotKind::Reachable; ///< R3_RECORD_SNAPSHOT: reachable or all
+  std::uint64_t quotaBytes =
+      UINT64_MAX; ///< R3_RECORD_QUOTA_BYTES: size at which a pack takes no more launches
+  std::uint64_t deadlineMilliseconds =
+      10000; ///< R3_RECORD_DEADLINE_MS: how long a snapshot waits for the device
+  std::uint64_t arenaBase = 0x600000000000;         ///< R3_RECORD_ARENA_BASE
+  std::uint64_t arenaSize = std::uint64_t(1) << 40; ///< R3_RECORD_ARENA_SIZE, bytes, for each device
+};
+
+/// Reads the variables; a value that can't be read is reported once and its default is used.
+Settings settingsFromEnvironment();
+
+} // namespace r3
