@@ -1,0 +1,43 @@
+"""C++ names as people read them, by the C++ runtime's own demangler."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+
+@functools.cache
+def demangle(name: str) -> str:
+    """``_Z5saxpyifPf`` as ``saxpy(int, float, float*)``; a name that is not mangled comes back as it is."""
+    library = _library()
+    if library is None or not name.startswith("_Z"):
+        return name
+    status = ctypes.c_int()
+    pointer = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
+    if not pointer:
+        return name
+    try:
+        return ctypes.string_at(pointer).decode()
+    finally:
+        _free(pointer)
+
+
+@functools.cache
+def _library() -> Any:
+    for name in ("libstdc++.so.6", "libc++abi.so.1"):
+        try:
+            library = ctypes.CDLL(name)
+        except OSError:
+            continue
+        library.__cxa_demangle.restype = ctypes.c_void_p
+        library.__cxa_demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        return library
+    return None
+
+
+def _free(pointer: int) -> None:
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+    free.restype = None
+    free(pointer)

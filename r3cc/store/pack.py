@@ -1,0 +1,135 @@
+"""Records of a pack file (docs/store-format.md, "Packs")."""
+
+from __future__ import annotations
+
+import enum
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import xxhash
+import zstandard
+
+MAGIC = b"R3PK"
+HEADER = struct.Struct("<4sIQ16s8s")
+CHECKED = HEADER.size - 8
+"""Header bytes that the checksum covers."""
+
+
+class RecordType(enum.IntEnum):
+    """What a record's payload is."""
+
+    CHUNK = 1
+    DOCUMENT = 2
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a record stands in its pack."""
+
+    type: RecordType
+    key: bytes
+    offset: int
+    """Of the header, in bytes from the pack's start."""
+    size: int
+    """Of the payload as stored."""
+
+    @property
+    def end(self) -> int:
+        """Offset of what follows."""
+        return self.offset + HEADER.size + self.size
+
+
+@dataclass(frozen=True)
+class Torn:
+    """What ends a pack's readable part early: where, and why."""
+
+    offset: int
+    reason: str
+
+
+class DamagedRecord(Exception):
+    """A record's checksum or content is not what its header says."""
+
+
+def content_key(content: bytes) -> bytes:
+    """XXH3-128 of uncompressed content, in its canonical form: 16 bytes."""
+    return xxhash.xxh3_128_digest(content)
+
+
+class PackReader:
+    """Reads one pack through a file descriptor that it owns."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def size(self) -> int:
+        """Bytes in the file now."""
+        return os.fstat(self._file).st_size
+
+    def scan(self, start: int = 0) -> Iterator[Record | Torn]:
+        """Records from ``start`` on; a Torn comes last if the rest cannot be read.
+
+        Only documents and the last record have their checksum taken here; a chunk's is taken when it is read.
+        """
+        size = self.size()
+        offset = start
+        while offset < size:
+            record = self._header(offset, size)
+            if isinstance(record, Record) and (record.type is RecordType.DOCUMENT or record.end == size):
+                record = self._checked(record)
+            yield record
+            if isinstance(record, Torn):
+                return
+            offset = record.end
+
+    def content(self, record: Record) -> bytes:
+        """Uncompressed content, checked against checksum and key; raises DamagedRecord."""
+        payload = self._payload(record)
+        try:
+            content = zstandard.ZstdDecompressor().decompress(payload)
+        except zstandard.ZstdError as error:
+            raise DamagedRecord(f"its payload cannot be decompressed: {error}") from None
+        if content_key(content) != record.key:
+            raise DamagedRecord("its content does not have its key")
+        return content
+
+    def _header(self, offset: int, size: int) -> Record | Torn:
+        if size - offset < HEADER.size:
+            return Torn(offset, "the last record's header is cut off")
+        magic, kind, length, key, _ = HEADER.unpack(os.pread(self._file, HEADER.size, offset))
+        if magic != MAGIC:
+            return Torn(offset, "a record does not begin with its magic")
+        if kind not in RecordType.__members__.values():
+            return Torn(offset, f"a record has the unknown type {kind}")
+        if length > size - offset - HEADER.size:
+            return Torn(offset, "the last record's payload is cut off")
+        return Record(RecordType(kind), key, offset, length)
+
+    def _checked(self, record: Record) -> Record | Torn:
+        try:
+            self._payload(record)
+        except DamagedRecord as error:
+            return Torn(record.offset, f"a record is damaged: {error}")
+        return record
+
+    def _payload(self, record: Record) -> bytes:
+        stored = os.pread(self._file, HEADER.size + record.size, record.offset)
+        digest = xxhash.xxh3_64(stored[:CHECKED])
+        digest.update(memoryview(stored)[HEADER.size :])
+        if (
+            len(stored) != HEADER.size + record.size
+            or digest.intdigest().to_bytes(8, "little") != stored[CHECKED : HEADER.size]
+        ):
+            raise DamagedRecord("its checksum is wrong")
+        return stored[HEADER.size :]
