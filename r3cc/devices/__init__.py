@@ -1,0 +1,21 @@
+"""What runs kernels: ``cuda:N`` and ``cpu`` behind one small interface."""
+
+from __future__ import annotations
+
+from r3cc.devices.base import Device, DeviceUnavailable
+
+__all__ = ["Device", "open_device"]
+
+
+def open_device(name: str) -> Device:
+    """The device of that name, ``cpu`` or ``cuda:N``. Raises :class:`DeviceUnavailable`."""
+    kind, _, ordinal = name.partition(":")
+    if name == "cpu":
+        from r3cc.devices.cpu import CpuDevice
+
+        return CpuDevice()
+    if kind == "cuda" and (ordinal or "0").isdecimal():
+        from r3cc.devices.cuda import CudaDevice
+
+        return CudaDevice(int(ordinal or "0"))
+    raise DeviceUnavailable(f"'{name}' is not a device; devices are named cpu and cuda:N")
