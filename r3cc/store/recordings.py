@@ -1,0 +1,66 @@
+"""The folder ``recordings`` of a store, and the ``recording.json`` in each of them."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.store.identifiers import PATTERN, choose_id, new_id
+from r3cc.store.model import Recording
+
+FILE = "recording.json"
+
+
+class Recordings:
+    """Recordings of one store."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def reserve(self) -> str:
+        """Make the folder of a new recording; gives its id."""
+        while True:
+            identifier = new_id()
+            with contextlib.suppress(FileExistsError):
+                (self.path / identifier).mkdir(parents=True)
+                return identifier
+
+    def write(self, recording: Recording) -> None:
+        """Write or replace ``recording.json``: it appears whole or not at all."""
+        file = self.path / recording.id / FILE
+        temporary = file.with_suffix(".new")
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(recording), indent=2) + b"\n")
+        temporary.replace(file)
+
+    def all(self) -> list[Recording]:
+        """Every recording, the oldest first."""
+        return [self._read(identifier) for identifier in self._ids()]
+
+    def find(self, given: str | None) -> Recording:
+        """A recording by its id or a unique part of it; the latest for None."""
+        ids = self._ids()
+        if not ids:
+            raise R3Error(f"the store {self.path.parent} is empty: record a run with `r3 record -- app` first")
+        return self._read(ids[-1] if given is None else choose_id("recording", given, ids))
+
+    def remove(self, identifier: str) -> None:
+        """Delete a recording with its packs."""
+        shutil.rmtree(self.path / identifier)
+
+    def _ids(self) -> list[str]:
+        if not self.path.is_dir():
+            return []
+        return sorted(entry.name for entry in self.path.iterdir() if PATTERN.fullmatch(entry.name))
+
+    def _read(self, identifier: str) -> Recording:
+        file = self.path / identifier / FILE
+        if not file.exists():  # killed before its first write
+            return Recording(identifier, (), "", 0, "", "", None)
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=Recording)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise R3Error(f"{file} is damaged: {error}; `r3 store rm {identifier}` removes the recording") from None
