@@ -1,0 +1,1 @@
+"""What a search found, as tables and JSON."""

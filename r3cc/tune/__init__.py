@@ -1,0 +1,1 @@
+"""The search: pipelines, code generation, launch shapes, and the Nevergrad driver."""
