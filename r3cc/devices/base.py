@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Protocol, Self
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 Dim3 = tuple[int, int, int]
 
@@ -172,8 +174,8 @@ class Device(Protocol):
         """Give an allocation back."""
         ...
 
-    def upload(self, address: int, data: bytes | bytearray | memoryview) -> None:
-        """Copy from the host."""
+    def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
+        """Copy contiguous bytes from the host; ``data`` may change afterwards."""
         ...
 
     def download(self, address: int, size: int) -> bytes:
@@ -223,8 +225,6 @@ class Device(Protocol):
 
 def merge_pages(flags: Sequence[int] | bytes, size: int) -> list[Range]:
     """Offsets of flagged pages, neighbours merged, the last one cut at ``size``."""
-    import numpy as np
-
     flagged = np.frombuffer(bytes(flags), np.uint8).astype(bool)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flagged, [False])).astype(np.int8)))
     starts, ends = edges[0::2] * PAGE, np.minimum(edges[1::2] * PAGE, size)

@@ -230,11 +230,10 @@ class CpuDevice:
         """Free what ``allocate`` gave."""
         del self._allocations[address]
 
-    def upload(self, address: int, data: bytes | bytearray | memoryview) -> None:
+    def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
         """Copy in."""
         if len(data):
-            source = np.frombuffer(data, np.uint8)
-            ctypes.memmove(address, source.ctypes.data, source.nbytes)
+            ctypes.memmove(address, data.ctypes.data, data.nbytes)
 
     def download(self, address: int, size: int) -> bytes:
         """Copy out."""
@@ -295,7 +294,7 @@ def _view(address: int, size: int) -> npt.NDArray[np.uint8]:
 def _page_flags(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bytes:
     different = left != right
     whole = len(different) // PAGE * PAGE
-    flags = different[:whole].reshape(-1, PAGE).any(axis=1).astype(np.uint8).tobytes()
+    flags: bytes = different[:whole].reshape(-1, PAGE).any(axis=1).astype(np.uint8).tobytes()
     return flags + (bytes([different[whole:].any()]) if whole < len(different) else b"")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from r3cc.devices.base import (
     PAGE,
@@ -299,12 +300,10 @@ class CudaDevice:
         """Free what ``allocate`` gave."""
         self._driver.call(DeviceError, self._driver.api.cuMemFree, address)
 
-    def upload(self, address: int, data: bytes | bytearray | memoryview) -> None:
+    def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
         """Copy from the host; returns when ``data`` may change."""
         if len(data):
-            source = np.frombuffer(data, np.uint8)
-            api = self._driver.api
-            self._driver.call(DeviceError, api.cuMemcpyHtoD, address, source.ctypes.data, source.nbytes)
+            self._driver.call(DeviceError, self._driver.api.cuMemcpyHtoD, address, data.ctypes.data, data.nbytes)
 
     def download(self, address: int, size: int) -> bytes:
         """Copy to the host, after all work before it."""

@@ -1,0 +1,1 @@
+"""Judging one candidate: compile, restore, launch, validate, time."""

@@ -54,9 +54,9 @@ class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
 class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     """Pipeline + code-generation options + launch configuration (+ variant, from remix).
 
-    ``pipeline`` None and an empty ``codegen`` mean the recorded build's own. ``codegen`` holds sorted (key, value) pairs,
-    the keys those of ``r3cc.tune.space``'s knobs: ``opt-level``, ``fp-contract``, ``maxntid``, ``minctasm``, ``maxnreg``,
-    ``ptxas-opt``, ``maxrregcount``, and ``mllvm:<option>``.
+    ``pipeline`` None and an empty ``codegen`` mean the recorded build's own. ``codegen`` holds sorted (key, value)
+    pairs, the keys those of ``r3cc.tune.space``'s knobs: ``opt-level``, ``fp-contract``, ``maxntid``, ``minctasm``,
+    ``maxnreg``, ``ptxas-opt``, ``maxrregcount``, and ``mllvm:<option>``.
     """
 
     pipeline: str | None = None

@@ -1,0 +1,134 @@
+"""Comparison of one recorded piece of memory with what a kernel left there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from r3cc.replay.elements import BYTES, Tolerance, floats, is_float, size_of, words
+from r3cc.replay.model import Mismatch
+
+Bytes = npt.NDArray[np.uint8]
+Piece = tuple[int, Bytes, Bytes]
+"""Offset in the area, expected bytes, actual bytes."""
+
+SPREAD_MARGIN = 4.0
+"""A candidate may be this many times as far from the reference as the baseline's own replays were."""
+
+
+class Area:
+    """A region or global whose content is judged: its element type, magnitude, and the baseline's own spread."""
+
+    def __init__(self, label: str, offset: int, size: int, element: str, expected: Bytes) -> None:
+        self.label = label
+        self.offset = offset
+        """Where it begins in the memory that holds it."""
+        self.size = size
+        whole = size % size_of(element) == 0 and offset % size_of(element) == 0
+        self.element = element if whole else BYTES
+        self.scale, self.norm = _magnitude(expected, self.element)
+        self.spread = 0.0
+        """Largest difference between replays of the baseline, for floating-point elements."""
+        self._varied: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        """Elements that differed between replays of the baseline."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether all replays of the baseline agreed, bit for bit."""
+        return len(self._varied) == 0
+
+    def widen(self, pieces: Iterable[Piece]) -> None:
+        """Take the difference between two replays of the baseline into the spread."""
+        for offset, left, right in pieces:
+            different = words(left, self.element) != words(right, self.element)
+            self._varied = np.union1d(self._varied, np.flatnonzero(different) + offset // size_of(self.element))
+            if is_float(self.element):
+                distance = np.abs(floats(left, self.element) - floats(right, self.element))[different]
+                self.spread = max(self.spread, float(np.max(distance, initial=0.0, where=np.isfinite(distance))))
+
+    def judge(self, pieces: Iterable[Piece], tolerance: Tolerance | None) -> Mismatch | None:
+        """What is too far from the reference, None if nothing is.
+
+        ``pieces`` hold whole elements and everything that differs; None for ``tolerance`` wants equal bits wherever
+        the baseline's own replays agreed.
+        """
+        total = _Total()
+        for offset, expected, actual in pieces:
+            total = total.with_piece(self._judge_piece(offset, expected, actual, tolerance))
+        # The norm catches many small differences; it bounds nothing that the baseline's own spread exceeds.
+        norm_broken = (
+            tolerance is not None
+            and self.deterministic
+            and total.squares**0.5 > tolerance.norm * self.norm + tolerance.floor(self.scale)
+        )
+        if total.count == 0 and not norm_broken:
+            return None
+        where = f"{self.label}+{max(total.first, 0)}"
+        return Mismatch(where, self.element, total.count or total.different, total.max_abs, total.max_rel)
+
+    def _judge_piece(self, offset: int, expected: Bytes, actual: Bytes, tolerance: Tolerance | None) -> _Total:
+        different = np.flatnonzero(words(expected, self.element) != words(actual, self.element))
+        first = offset // size_of(self.element)
+        if not is_float(self.element):
+            bad = different[~np.isin(different + first, self._varied)]
+            return _Total(len(bad), len(different), _first(offset, bad, self.element))
+        with np.errstate(all="ignore"):
+            reference = floats(expected, self.element)[different]
+            distance = np.abs(floats(actual, self.element)[different] - reference)
+            same = np.isnan(reference) & np.isnan(floats(actual, self.element)[different])
+            if tolerance is None:
+                close = np.isin(different + first, self._varied)
+            else:
+                allowed = tolerance.floor(self.scale) + tolerance.rtol * np.abs(reference)
+                # A distance that is not a number (one NaN, unequal infinities) is never within.
+                close = same | (np.isfinite(reference) & (distance <= allowed + SPREAD_MARGIN * self.spread))
+            bad = different[~close]
+            finite = np.where(np.isfinite(distance), distance, 0.0)
+            relative = finite / np.maximum(np.abs(reference), np.finfo(np.float64).tiny)
+            worst = np.where(np.isfinite(distance) | same, finite, np.inf)
+            return _Total(
+                len(bad),
+                len(different),
+                _first(offset, bad if len(bad) else different, self.element),
+                float(np.max(worst, initial=0.0)),
+                float(np.max(np.where(np.isfinite(reference), relative, 0.0), initial=0.0)),
+                float(np.sum(finite**2)),
+            )
+
+
+class _Total(msgspec.Struct, frozen=True):
+    count: int = 0
+    different: int = 0
+    first: int = -1
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    squares: float = 0.0
+
+    def with_piece(self, piece: _Total) -> _Total:
+        """Both together; the first offset is that of the first piece with anything bad in it."""
+        known = self.first >= 0 and (self.count > 0 or piece.count == 0)
+        return _Total(
+            self.count + piece.count,
+            self.different + piece.different,
+            self.first if known else piece.first,
+            max(self.max_abs, piece.max_abs),
+            max(self.max_rel, piece.max_rel),
+            self.squares + piece.squares,
+        )
+
+
+def _first(offset: int, indices: npt.NDArray[np.int64], element: str) -> int:
+    return offset + int(indices[0]) * size_of(element) if len(indices) else -1
+
+
+def _magnitude(expected: Bytes, element: str) -> tuple[float, float]:
+    """Largest finite magnitude and Euclidean norm over the finite elements; zeros for what is no number."""
+    if not is_float(element):
+        return 0.0, 0.0
+    values = floats(expected, element)
+    values = values[np.isfinite(values)]
+    with np.errstate(over="ignore"):
+        return float(np.max(np.abs(values), initial=0.0)), float(np.sqrt(np.sum(values**2)))

@@ -1,0 +1,80 @@
+"""Recorded launches as replay takes them: what to run, on which memory, and how much each one counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from r3cc.store import Store
+from r3cc.store.model import Kernel, Launch
+
+
+class RecordedLaunch(msgspec.Struct, frozen=True):
+    """A launch to replay."""
+
+    launch: Launch
+    weight: float
+    """Launches of the application that this one stands for."""
+    app_ns: float
+    """Its device time in the application, else the mean of its shape; 0 when neither was taken."""
+
+
+class LaunchSource(Protocol):
+    """Recorded launches of one kernel with their memory. Pickles small: device workers open it again."""
+
+    def launches(self) -> tuple[RecordedLaunch, ...]:
+        """Launches in recorded order, held-out ones among them."""
+        ...
+
+    def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
+        """A memory image of ``size`` bytes."""
+        ...
+
+
+class StoreLaunches:
+    """Launches of a kernel in a capture store."""
+
+    def __init__(self, path: Path, kernel: Kernel, recording: str) -> None:
+        self._path = path
+        self._kernel = kernel
+        self._recording = recording
+        self._store: Store | None = None
+
+    def launches(self) -> tuple[RecordedLaunch, ...]:
+        """Launches in recorded order, weighted by how often their shape ran."""
+        recorded = self._opened().launches(self._kernel, self._recording)
+        return weigh(recorded, self._kernel)
+
+    def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
+        """A memory image from the store's packs."""
+        return self._opened().image(key, size)
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            self._store = Store.open(self._path)
+        return self._store
+
+    def __getstate__(self) -> tuple[Path, Kernel, str]:
+        return self._path, self._kernel, self._recording
+
+    def __setstate__(self, state: tuple[Path, Kernel, str]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+
+def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:
+    """Share each shape's launches in the application among its recorded ones that are not held out."""
+    shapes = {(shape.grid, shape.block, shape.shared): shape for shape in kernel.shapes}
+    counts = Counter((launch.grid, launch.block, launch.shared) for launch in recorded if not launch.held_out)
+    weighed = []
+    for launch in recorded:
+        geometry = (launch.grid, launch.block, launch.shared)
+        shape = shapes.get(geometry)
+        mean = shape.total_ns / shape.launches if shape and shape.launches else 0.0
+        weight = shape.launches / max(counts[geometry], 1) if shape else 1.0
+        weighed.append(RecordedLaunch(launch, max(weight, 1.0), float(launch.time_ns) or mean))
+    return tuple(weighed)

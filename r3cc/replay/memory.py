@@ -1,0 +1,357 @@
+"""The memory of one recorded launch on a device: put back before a run, checked after it.
+
+Pristine images of what was before the launch and of what the application had after it stay on the device while they
+fit, so that neither restoring nor checking crosses the bus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from r3cc.devices.base import Code, Device, LoadError, OutOfDeviceMemory, Range
+from r3cc.replay.compare import Area, Piece
+from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements
+from r3cc.replay.launches import LaunchSource
+from r3cc.replay.model import Mismatch
+from r3cc.store.model import GlobalImage, Launch, Region
+
+Bytes = npt.NDArray[np.uint8]
+
+POISON = 0xFF
+"""Fills mapped memory that was not captured: a kernel that reads it gets NaN, not a lucky zero."""
+
+_WINDOW = 64 << 20
+"""Bytes that are compared at a time where an image does not fit on the device."""
+
+
+class Facts(Protocol):
+    """What the kernel's IR says about its memory."""
+
+    @property
+    def parameter_elements(self) -> Mapping[int, str]:
+        """Element types by parameter index."""
+        ...
+
+    @property
+    def global_elements(self) -> Mapping[str, str]:
+        """Element types by global."""
+        ...
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """Globals that no kernel can write."""
+        ...
+
+
+class Image(Protocol):
+    """A pristine copy of some memory."""
+
+    def restore(self, address: int, ranges: Iterable[Range]) -> None:
+        """Copy ranges (offsets in the image) to memory that begins at ``address``."""
+        ...
+
+    def differences(self, address: int) -> list[Range]:
+        """Where memory at ``address`` differs from the image."""
+        ...
+
+    def read(self, part: Range) -> Bytes:
+        """Part of the image on the host."""
+        ...
+
+
+class DeviceImage:
+    """An image in device memory."""
+
+    def __init__(self, device: Device, content: Bytes) -> None:
+        self._device = device
+        self._size = len(content)
+        self._address = device.allocate(self._size)
+        device.upload(self._address, content)
+
+    def restore(self, address: int, ranges: Iterable[Range]) -> None:
+        """Copy on the device."""
+        for part in ranges:
+            self._device.copy(address + part.address, self._address + part.address, part.size)
+
+    def differences(self, address: int) -> list[Range]:
+        """Compare on the device."""
+        return self._device.differences(address, self._address, self._size)
+
+    def read(self, part: Range) -> Bytes:
+        """Download a part."""
+        return np.frombuffer(self._device.download(self._address + part.address, part.size), np.uint8)
+
+
+class HostImage:
+    """An image in host memory, for launches whose memory does not fit on the device twice."""
+
+    def __init__(self, device: Device, content: Bytes) -> None:
+        self._device = device
+        self._content = content
+
+    def restore(self, address: int, ranges: Iterable[Range]) -> None:
+        """Upload."""
+        for part in ranges:
+            self._device.upload(address + part.address, self.read(part))
+
+    def differences(self, address: int) -> list[Range]:
+        """Upload a window at a time and compare there."""
+        window = self._device.allocate(min(_WINDOW, len(self._content)))
+        found = []
+        for start in range(0, len(self._content), _WINDOW):
+            part = self._content[start : start + _WINDOW]
+            self._device.upload(window, part)
+            different = self._device.differences(address + start, window, len(part))
+            found += [Range(start + each.address, each.size) for each in different]
+        self._device.release(window)
+        return found
+
+    def read(self, part: Range) -> Bytes:
+        """A part, not copied."""
+        return self._content[part.address : part.end]
+
+
+class ImageStore:
+    """Images by content, so that launches that share memory share its copies."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._images: dict[object, Image] = {}
+
+    def get(self, identity: object, content: Callable[[], Bytes]) -> Image:
+        """The image of that identity; ``content`` is asked for only if it is new."""
+        if identity not in self._images:
+            self._images[identity] = self._make(content())
+        return self._images[identity]
+
+    def _make(self, content: Bytes) -> Image:
+        try:
+            return DeviceImage(self._device, content)
+        except OutOfDeviceMemory:
+            return HostImage(self._device, content)
+
+
+class Overlay:
+    """What a replay left where it differs from the recorded result: that image with patches."""
+
+    def __init__(self, base: Image, patches: Sequence[tuple[Range, Bytes]]) -> None:
+        self._base = base
+        self._patches = patches
+
+    @property
+    def ranges(self) -> list[Range]:
+        """Where the patches are."""
+        return [part for part, _ in self._patches]
+
+    def read(self, part: Range) -> Bytes:
+        """Content of a range."""
+        content = self._base.read(part).copy()
+        for patch, data in self._patches:
+            for common in clip([patch], part):
+                start = common.address - patch.address
+                content[common.address - part.address :][: common.size] = data[start : start + common.size]
+        return content
+
+
+class Block:
+    """Contiguous memory with its images before and after the launch, and the areas in it that are judged by type."""
+
+    def __init__(self, label: str, size: int, before: Image, after: Image, areas: Sequence[Area]) -> None:
+        self.label = label
+        self.size = size
+        self.areas = areas
+        self._before = before
+        self._after = after
+        self._changes: list[Range] | None = [] if before is after else None
+        """What the recorded launch changed; None until memory was there to compare with."""
+        self._strays: list[Range] = []
+        """What else may differ from ``before``."""
+
+    def forget(self) -> None:
+        """Memory may hold anything."""
+        self._strays = [Range(0, self.size)]
+
+    def restore(self, address: int) -> None:
+        """Put back what the recorded launch changes and what the last check found different."""
+        self._before.restore(address, union((self._changes or []) + self._strays))
+        self._strays = []
+
+    def learn(self, address: int) -> None:
+        """Find out, once and in freshly restored memory, what the recorded launch changed."""
+        if self._changes is None:
+            self._changes = self._after.differences(address)
+
+    def judge(self, device: Device, address: int, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
+        """Compare memory with the image after the launch. What differs is restored next time, too."""
+        self._strays = self._after.differences(address)
+        found = [area.judge(self._pieces(device, address, area), tolerances.get(area.element)) for area in self.areas]
+        found.append(self._judge_outside(device, address))
+        return [mismatch for mismatch in found if mismatch is not None]
+
+    def observe(self, device: Device, address: int) -> Overlay:
+        """What memory holds, as its difference from the image after the launch."""
+        self._strays = self._after.differences(address)
+        patches = [(part, _download(device, address, part)) for part in self._strays]
+        return Overlay(self._after, patches)
+
+    def widen(self, left: Overlay, right: Overlay) -> None:
+        """Take the difference between two replays of the baseline into the areas' spread."""
+        ranges = union(left.ranges + right.ranges)
+        for area in self.areas:
+            parts = clip(ranges, Range(area.offset, area.size))
+            area.widen((part.address - area.offset, left.read(part), right.read(part)) for part in parts)
+
+    def _pieces(self, device: Device, address: int, area: Area) -> Iterator[Piece]:
+        for part in clip(self._strays, Range(area.offset, area.size)):
+            yield part.address - area.offset, self._after.read(part), _download(device, address, part)
+
+    def _judge_outside(self, device: Device, address: int) -> Mismatch | None:
+        """Bytes that differ where no area is: the kernel wrote to memory that nobody gave it."""
+        count, first = 0, -1
+        for part in without(self._strays, [Range(area.offset, area.size) for area in self.areas]):
+            wrong = np.flatnonzero(_download(device, address, part) != self._after.read(part))
+            if len(wrong):
+                first = part.address + int(wrong[0]) if first < 0 else first
+                count += len(wrong)
+        return Mismatch(f"{self.label}+{first}, outside every allocation", BYTES, count, 0.0, 0.0) if count else None
+
+
+class LaunchMemory:
+    """All memory that one recorded launch saw."""
+
+    def __init__(self, device: Device, images: ImageStore, source: LaunchSource, launch: Launch, facts: Facts) -> None:
+        self._device = device
+        self._images = images
+        self._source = source
+        self._facts = facts
+        self._elements = region_elements(launch, facts.parameter_elements)
+        self.spans = spans_of(launch.regions, device.granule)
+        self._regions = {span: [each for each in launch.regions if span.holds(_range(each))] for span in self.spans}
+        self._spans = [(span.address, self._span_block(span)) for span in self.spans]
+        self._globals = [(image, self._global_block(image)) for image in launch.globals]
+        self._bound: list[tuple[int, Block]] = []
+
+    def enter(self) -> None:
+        """Map the launch's addresses and nothing else, and restore all of its memory."""
+        self._device.map(self.spans)
+        for address, block in self._spans:
+            block.forget()
+            block.restore(address)
+            block.learn(address)
+
+    def bind(self, code: Code) -> None:
+        """Use the globals of this code from now on. Raises :class:`LoadError` where one has another size."""
+        self._bound = list(self._spans)
+        for image, block in self._globals:
+            place = code.global_range(image.name)
+            if place is None:
+                continue  # the kernel does not reach it
+            if place.size != image.size:
+                raise LoadError(f"{image.name} has {place.size} bytes in this code, {image.size} were recorded")
+            block.forget()
+            self._bound.append((place.address, block))
+
+    def restore(self) -> None:
+        """Memory as it was before the launch."""
+        for address, block in self._bound:
+            block.restore(address)
+
+    def judge(self, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
+        """Compare all memory with the recorded result, whether the recorded launch wrote to it or not."""
+        return [
+            mismatch
+            for address, block in self._checked()
+            for mismatch in block.judge(self._device, address, tolerances)
+        ]
+
+    def observe(self) -> list[Overlay]:
+        """What a replay of the baseline left, to be given to ``widen``."""
+        return [block.observe(self._device, address) for address, block in self._checked()]
+
+    def widen(self, left: Sequence[Overlay], right: Sequence[Overlay]) -> None:
+        """Take the difference between two replays of the baseline into the spread."""
+        for (_, block), first, second in zip(self._checked(), left, right, strict=True):
+            block.widen(first, second)
+
+    def _checked(self) -> list[tuple[int, Block]]:
+        return [(address, block) for address, block in self._bound if block.label not in self._facts.constants]
+
+    def _span_block(self, span: Range) -> Block:
+        regions = self._regions[span]
+        before = self._image(span, [(region, region.before) for region in regions])
+        after = self._image(span, [(region, region.after) for region in regions])
+        areas = [self._area(span, region) for region in regions]
+        return Block(f"{span.address:#x}", span.size, before, after, areas)
+
+    def _image(self, span: Range, content: Sequence[tuple[Region, str]]) -> Image:
+        def build() -> Bytes:
+            memory = np.full(span.size, POISON, np.uint8)
+            for region, key in content:
+                offset = region.address - span.address
+                memory[offset : offset + region.size] = self._source.image(key, region.size)
+            return memory
+
+        identity = (span, *((region.address, region.size, key) for region, key in content))
+        return self._images.get(identity, build)
+
+    def _area(self, span: Range, region: Region) -> Area:
+        element = self._elements.get(region.address, BYTES)
+        expected = self._source.image(region.after, region.size) if is_float(element) else np.empty(0, np.uint8)
+        return Area(f"{region.address:#x}", region.address - span.address, region.size, element, expected)
+
+    def _global_block(self, image: GlobalImage) -> Block:
+        element = self._facts.global_elements.get(image.name, BYTES)
+        expected = self._source.image(image.after, image.size)
+        areas = [Area(image.name, 0, image.size, element, expected)]
+        before, changed = (self._global_image(image, key) for key in (image.before, image.after))
+        return Block(image.name, image.size, before, changed, areas)
+
+    def _global_image(self, image: GlobalImage, key: str) -> Image:
+        return self._images.get((image.size, key), lambda: self._source.image(key, image.size))
+
+
+def spans_of(regions: Sequence[Region], granule: int) -> list[Range]:
+    """Granule-aligned ranges that hold all regions, those that touch merged."""
+    padded = (
+        (region.address // granule * granule, -(-(region.address + region.size) // granule) * granule)
+        for region in regions
+    )
+    return union([Range(start, end - start) for start, end in padded if end > start])
+
+
+def union(ranges: Iterable[Range]) -> list[Range]:
+    """Sorted ranges, those that overlap or touch merged."""
+    merged: list[Range] = []
+    for each in sorted(ranges):
+        if merged and each.address <= merged[-1].end:
+            merged[-1] = Range(merged[-1].address, max(merged[-1].end, each.end) - merged[-1].address)
+        else:
+            merged.append(each)
+    return merged
+
+
+def clip(ranges: Iterable[Range], window: Range) -> list[Range]:
+    """The parts of ranges that lie in a window."""
+    parts = ((max(each.address, window.address), min(each.end, window.end)) for each in ranges)
+    return [Range(start, end - start) for start, end in parts if start < end]
+
+
+def without(ranges: Iterable[Range], holes: Iterable[Range]) -> list[Range]:
+    """The parts of ranges that lie in no hole."""
+    left = union(ranges)
+    for hole in holes:
+        cut = [clip([each], Range(0, hole.address)) + clip([each], Range(hole.end, 1 << 64)) for each in left]
+        left = [part for parts in cut for part in parts]
+    return left
+
+
+def _range(region: Region) -> Range:
+    return Range(region.address, region.size)
+
+
+def _download(device: Device, address: int, part: Range) -> Bytes:
+    return np.frombuffer(device.download(address + part.address, part.size), np.uint8)
