@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# make setup   everything that R3 needs: Debian packages, .venv, R3 itself with its native parts
+# make demo    a mini-app built, recorded, replayed, tuned and reported
+# make test    ruff, mypy, all tests (those that need a GPU are skipped where there is none)
+# make lint    what pre-commit checks
+# make clean   removes what was built; .venv stays
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+LLVM := /usr/lib/llvm-22/bin
+export PATH := $(CURDIR)/$(VENV)/bin:$(LLVM):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Nothing of the user's own settings reaches demo or tests.
+unexport R3_STORE R3_DEVICE R3_CONFIG R3_PREFIX
+
+HAS_GPU := $(wildcard /dev/nvidia0)
+EXTRAS := dev,toolchain$(if $(HAS_GPU),$(comma)cuda)
+comma := ,
+NATIVE_SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake wrappers passes record_runtime -type f)
+
+.PHONY: help setup demo test lint clean
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+setup: $(VENV)/.installed
+
+$(VENV)/.system-packages: scripts/install_system_packages.sh
+	scripts/install_system_packages.sh
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "setup: Python 3.11 or newer is needed; set PYTHON")'
+	@mkdir -p $(VENV)
+	@touch $@
+
+# The build tools come first: building without isolation keeps one build folder, which makes a rebuild short.
+$(VENV)/.build-tools: $(VENV)/.system-packages
+	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install -q 'scikit-build-core>=1.0,<2'
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.build-tools scripts/link_cuda_wheels.py $(NATIVE_SOURCES)
+	$(VENV)/bin/python -m pip install -q --no-build-isolation --editable '.[$(EXTRAS)]'
+	$(VENV)/bin/python scripts/link_cuda_wheels.py
+	@touch $@
+
+demo: setup
+	scripts/demo.sh
+
+test: setup
+	ruff check .
+	ruff format --check .
+	mypy
+	pytest -n auto </dev/null
+
+lint: setup
+	ruff check .
+	ruff format --check .
+	mypy
+	git ls-files '*.h' '*.hpp' '*.cpp' '*.c' '*.cu' | xargs --no-run-if-empty clang-format-22 --dry-run --Werror
+
+clean:
+	rm -rf build r3-demo
