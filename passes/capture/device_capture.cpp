@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "capture/device_capture.h"
+
+#include "capture/cc1_command.h"
+#include "capture/codegen_facts.h"
+#include "capture/diagnostics.h"
+#include "capture/handoff_file.h"
+#include "capture/prefix_map.h"
+#include "common/describe.h"
+#include "common/digest.h"
+
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+namespace r3 {
+namespace {
+
+/// While it lives, the module has no optnone, nor the noinline that clang adds with it at -O0.
+class WithoutOptNone {
+public:
+  explicit WithoutOptNone(Module &M) {
+    for (Function &F : M)
+      if (F.hasOptNone()) {
+        Original.emplace_back(&F, F.getAttributes());
+        F.removeFnAttr(Attribute::OptimizeNone);
+        F.removeFnAttr(Attribute::NoInline);
+      }
+  }
+  ~WithoutOptNone() {
+    for (auto &[F, Attributes] : Original)
+      F->setAttributes(Attributes);
+  }
+  WithoutOptNone(const WithoutOptNone &) = delete;
+  WithoutOptNone &operator=(const WithoutOptNone &) = delete;
+
+private:
+  std::vector<std::pair<Function *, AttributeList>> Original;
+};
+
+std::string toBitcode(const Module &M) {
+  std::string Bytes;
+  raw_string_ostream Stream(Bytes);
+  // Passes visit uses in order: without it the replayed pipeline could decide otherwise than the build did.
+  WriteBitcodeToFile(M, Stream, /*ShouldPreserveUseListOrder=*/true);
+  Stream.flush();
+  return Bytes;
+}
+
+/// At -O0 every function has optnone; above it, only those that the user wrote it on, and those keep it.
+std::string captureBitcode(Module &M, OptimizationLevel Level) {
+  if (Level != OptimizationLevel::O0)
+    return toBitcode(M);
+  WithoutOptNone Guard(M);
+  return toBitcode(M);
+}
+
+std::string compilerVersion(const Module &M) {
+  const NamedMDNode *Identities = M.getNamedMetadata("llvm.ident");
+  if (Identities && Identities->getNumOperands() > 0)
+    if (const auto *Text = dyn_cast_or_null<MDString>(Identities->getOperand(0)->getOperand(0)))
+      return Text->getString().str();
+  return "LLVM " LLVM_VERSION_STRING;
+}
+
+json::Object describeBuild(const Module &M, const Cc1Command &Cc1, const UserCommand &User) {
+  PrefixMap Map(User.arguments);
+  json::Array Arguments;
+  for (const std::string &Argument : User.arguments)
+    Arguments.push_back(json::fixUTF8(Map.argument(Argument)));
+  return json::Object{{"source", json::fixUTF8(Map.path(Cc1.input))},
+                      {"source_sha256", fileSha256(Cc1.input).value_or("")},
+                      {"directory", json::fixUTF8(Map.path(User.directory))},
+                      {"command", std::move(Arguments)},
+                      {"compiler", compilerVersion(M)}};
+}
+
+} // namespace
+
+PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
+  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  if (!Handoff || !Machine)
+    return PreservedAnalyses::all(); // the host compilation says so, once
+  Cc1Command Cc1 = currentCc1Command();
+  UserCommand User = Handoff->userCommand();
+  CapturedModule Captured{Cc1.unit(), Machine->getTargetCPU().str(), {}, captureBitcode(M, Level)};
+
+  ModuleDescription Description = describeModule(M);
+  json::Object Document = describeBuild(M, Cc1, User);
+  Document["version"] = 1;
+  Document["module"] = sha256(Captured.bitcode);
+  Document["architecture"] = Captured.architecture;
+  Document["triple"] = M.getTargetTriple().str();
+  Document["codegen"] = codegenFacts(*Machine, Tuning, Level, Cc1, User.arguments);
+  Document["kernels"] = toJSON(Description.kernels);
+  Document["globals"] = toJSON(Description.globals);
+  raw_string_ostream(Captured.json) << json::Value(std::move(Document));
+
+  if (!Handoff->add(Captured))
+    reportNotEmbedded(M, "no memory to hand it from the device to the host compilation");
+  return PreservedAnalyses::all();
+}
+
+} // namespace r3

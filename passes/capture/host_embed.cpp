@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "capture/host_embed.h"
+
+#include "capture/cc1_command.h"
+#include "capture/diagnostics.h"
+#include "capture/fat_binary.h"
+#include "capture/handoff_file.h"
+#include "capture/note.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace r3 {
+namespace {
+
+GlobalVariable *addSection(Module &M, StringRef Section, ArrayRef<uint8_t> Bytes, Align Alignment) {
+  Constant *Content = ConstantDataArray::get(M.getContext(), Bytes);
+  auto *Global = new GlobalVariable(M, Content->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage,
+                                    Content, "r3" + Section);
+  makeOwnSection(*Global, Section, Alignment);
+  return Global;
+}
+
+void embed(Module &M, const CapturedModule &Captured, const FatBinary &Binary) {
+  SmallVector<uint8_t, 0> Json;
+  compression::zstd::compress(arrayRefFromStringRef(Captured.json), Json);
+  GlobalVariable *Bitcode = addSection(M, ".r3.bitcode", arrayRefFromStringRef(Captured.bitcode), Align(8));
+  GlobalVariable *Description = addSection(M, ".r3.json", Json, Align(1));
+  GlobalVariable *Note = addNote(M, Binary, {Bitcode, Captured.bitcode.size()}, {Description, Json.size()});
+  appendToUsed(M, {Bitcode, Description, Note}); // the linker's --gc-sections must keep all three
+}
+
+} // namespace
+
+PreservedAnalyses HostEmbed::run(Module &M, ModuleAnalysisManager &) {
+  std::optional<FatBinary> Binary = findFatBinary(M);
+  if (!Binary || !M.getTargetTriple().isOSBinFormatELF())
+    return PreservedAnalyses::all();
+  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  if (!Handoff) {
+    reportNotEmbedded(M, "compile with r3-clang or r3-clang++, device and host code in one command");
+    return PreservedAnalyses::all();
+  }
+  std::vector<CapturedModule> Modules = Handoff->take(currentCc1Command().unit());
+  if (Modules.empty())
+    reportNotEmbedded(M, "this command compiled no device code for it with R3's plugin");
+  for (const CapturedModule &Captured : Modules)
+    embed(M, Captured, *Binary);
+  return Modules.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+} // namespace r3
