@@ -19,8 +19,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport R3_STORE R3_DEVICE R3_CONFIG R3_PREFIX
 
 HAS_GPU := $(wildcard /dev/nvidia0)
-EXTRAS := dev,toolchain$(if $(HAS_GPU),$(comma)cuda)
 comma := ,
+EXTRAS := dev,toolchain$(if $(HAS_GPU),$(comma)cuda)
 NATIVE_SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake wrappers passes record_runtime -type f)
 
 .PHONY: help setup demo test lint clean
@@ -63,4 +63,4 @@ lint: setup
 	git ls-files '*.h' '*.hpp' '*.cpp' '*.c' '*.cu' | xargs --no-run-if-empty clang-format-22 --dry-run --Werror
 
 clean:
-	rm -rf build r3-demo
+	rm -rf build
