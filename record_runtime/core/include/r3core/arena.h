@@ -66,7 +66,7 @@ public:
   bool owns(std::uint64_t address) const { return isReserved && address - rangeBase < rangeSize; }
   /// Live allocations by ascending address.
   std::vector<Allocation> allocations() const;
-  /// Mapped bytes that no allocation uses.
+  /// Bytes that trim() would give back, shared granules aside.
   std::uint64_t spareBytes() const;
   /// Gives spare memory back to the device.
   void trim();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -49,7 +50,7 @@ struct Note {
   const NoteGlobal *global(const std::string &name) const;
 };
 
-/// The notes of all loaded objects. References stay valid for ever: notes are never dropped.
+/// The notes of all loaded objects. A Note stays valid for ever, but its bitcode goes with its object.
 class NoteIndex {
 public:
   /// Every note seen so far, after a look at objects loaded since the last call.
@@ -65,8 +66,9 @@ private:
   void refresh();
   std::mutex mutex;
   std::vector<std::unique_ptr<Note>> notes;
-  std::vector<std::uint64_t> objects; // descriptors already read
-  unsigned long long loads = 0;
+  std::vector<const Note *> active;            // those whose object is loaded
+  std::map<std::uint64_t, const Note *> known; // by descriptor address; null: not readable
+  unsigned long long loads = 0, unloads = 0;
 };
 
 /// SHA-256, as FIPS 180-4 has it.

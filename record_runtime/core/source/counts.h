@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "r3core/recorder.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace r3 {
+
+/// How many launches of one kernel and shape are kept, and when.
+struct Quota {
+  std::uint64_t launches, heldOut, skip;
+};
+
+/// Counts of one kernel with one geometry. Guarded by its kernel's lock.
+class Shape {
+public:
+  explicit Shape(const Geometry &geometry) : geometry(geometry) {}
+
+  /// Whether launch number `count` - 1 is one to record, and whether it is held out.
+  bool wantsRecording(const Quota &quota) const;
+  bool nextIsHeldOut(const Quota &quota) const;
+  /// Whether this launch's time should be taken: all of the first, then a sample.
+  bool wantsTime() const;
+  /// A recording was begun: the next one comes at a later, growing ordinal.
+  void planNext(const Quota &quota);
+  /// Time of all launches, scaled from those whose time was taken.
+  std::uint64_t totalTime() const;
+
+  const Geometry geometry;
+  std::uint64_t launches = 0;
+  std::uint64_t timed = 0, timedSum = 0;
+  std::uint64_t kept = 0, keptHeldOut = 0;
+  std::uint64_t next = 0; // launch of this shape to record next
+  bool counted = false;   // among its kernel's recorded shapes
+};
+
+struct GeometryHash {
+  std::size_t operator()(const Geometry &geometry) const;
+};
+
+/// Counts of one kernel.
+class Kernel {
+public:
+  /// A kernel launched with more geometries than this has the rest counted together.
+  static constexpr std::size_t ShapeLimit = 512;
+  /// Of how many geometries launches are recorded.
+  static constexpr std::size_t RecordedShapeLimit = 16;
+
+  Kernel(const KernelDescription &description, bool selected, SnapshotKind snapshot)
+      : description(description), selected(selected), snapshot(snapshot) {}
+
+  Shape &shape(const Geometry &geometry);
+
+  const KernelDescription description;
+  const bool selected; ///< its name is one that the user asked for
+
+  std::mutex mutex; // of all below
+  SnapshotKind snapshot;
+  bool wholeArenaChecked = false; ///< the first epilogue covered all memory
+  std::uint64_t launches = 0, recorded = 0;
+  std::map<std::string, std::uint64_t> refusals;
+  std::unordered_map<Geometry, Shape, GeometryHash> shapes;
+  std::size_t recordedShapes = 0;
+  std::unordered_set<std::string> identities;
+  bool changed = false; ///< since its last document
+};
+
+} // namespace r3
