@@ -15,7 +15,8 @@ from r3cc.store.model import Launch
 BYTES = "bytes"
 """Element of memory whose type is not known: compared exactly."""
 
-_FLOATS: dict[str, int] = {"double": 8, "float": 4, "half": 2, "bfloat": 2}
+FLOATS: dict[str, int] = {"double": 8, "float": 4, "half": 2, "bfloat": 2}
+"""Bytes of each floating-point element type."""
 _FLOAT_TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32, "half": np.float16}
 _WORD_TYPES: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _INTEGERS: dict[str, int] = {"i64": 8, "i32": 4, "i16": 2, "i8": 1}
@@ -54,7 +55,7 @@ _APPROX = {
 
 def tolerance(element: str, numerics: Numerics, rtol: float | None, atol: float | None) -> Tolerance | None:
     """Tolerance for an element type; None where only equal bytes will do."""
-    if numerics is Numerics.BITWISE or element not in _FLOATS:
+    if numerics is Numerics.BITWISE or element not in FLOATS:
         return None
     default = (_ROUNDING if numerics is Numerics.ROUNDING else _APPROX)[element]
     if rtol is None and atol is None:
@@ -69,12 +70,12 @@ def tolerance(element: str, numerics: Numerics, rtol: float | None, atol: float 
 
 def size_of(element: str) -> int:
     """Bytes of an element."""
-    return _FLOATS.get(element) or _INTEGERS.get(element) or 1
+    return FLOATS.get(element) or _INTEGERS.get(element) or 1
 
 
 def is_float(element: str) -> bool:
     """Whether elements are floating-point numbers."""
-    return element in _FLOATS
+    return element in FLOATS
 
 
 def floats(data: npt.NDArray[np.uint8], element: str) -> npt.NDArray[np.float64]:

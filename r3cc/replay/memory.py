@@ -7,6 +7,7 @@ fit, so that neither restoring nor checking crosses the bus.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,9 @@ Bytes = npt.NDArray[np.uint8]
 
 POISON = 0xFF
 """Fills mapped memory that was not captured: a kernel that reads it gets NaN, not a lucky zero."""
+
+_MOST_COPIES = 64
+"""Copies that one restore may take: each costs the host a few microseconds."""
 
 _WINDOW = 64 << 20
 """Bytes that are compared at a time where an image does not fit on the device."""
@@ -175,9 +179,13 @@ class Block:
         """Memory may hold anything."""
         self._strays = [Range(0, self.size)]
 
+    def assume_all_changed(self) -> None:
+        """Restore all of it every time, without finding out what the launch changes: for small memory."""
+        self._changes = [Range(0, self.size)]
+
     def restore(self, address: int) -> None:
         """Put back what the recorded launch changes and what the last check found different."""
-        self._before.restore(address, union((self._changes or []) + self._strays))
+        self._before.restore(address, coalesce(union((self._changes or []) + self._strays)))
         self._strays = []
 
     def learn(self, address: int) -> None:
@@ -220,6 +228,35 @@ class Block:
         return Mismatch(f"{self.label}+{first}, outside every allocation", BYTES, count, 0.0, 0.0) if count else None
 
 
+class BoundMemory:
+    """A launch's memory together with the globals of one loaded code."""
+
+    def __init__(self, device: Device, blocks: Sequence[tuple[int, Block]], constants: frozenset[str]) -> None:
+        self._device = device
+        self._blocks = blocks
+        self._checked = [(address, block) for address, block in blocks if block.label not in constants]
+
+    def restore(self) -> None:
+        """Memory as it was before the launch."""
+        for address, block in self._blocks:
+            block.restore(address)
+
+    def judge(self, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
+        """Compare all memory with the recorded result, whether the recorded launch wrote to it or not."""
+        return [
+            mismatch for address, block in self._checked for mismatch in block.judge(self._device, address, tolerances)
+        ]
+
+    def observe(self) -> list[Overlay]:
+        """What a replay of the baseline left, to be given to ``widen``."""
+        return [block.observe(self._device, address) for address, block in self._checked]
+
+    def widen(self, left: Sequence[Overlay], right: Sequence[Overlay]) -> None:
+        """Take the difference between two replays of the baseline into the spread."""
+        for (_, block), first, second in zip(self._checked, left, right, strict=True):
+            block.widen(first, second)
+
+
 class LaunchMemory:
     """All memory that one recorded launch saw."""
 
@@ -229,11 +266,10 @@ class LaunchMemory:
         self._source = source
         self._facts = facts
         self._elements = region_elements(launch, facts.parameter_elements)
+        self._regions = launch.regions
         self.spans = spans_of(launch.regions, device.granule)
-        self._regions = {span: [each for each in launch.regions if span.holds(_range(each))] for span in self.spans}
         self._spans = [(span.address, self._span_block(span)) for span in self.spans]
-        self._globals = [(image, self._global_block(image)) for image in launch.globals]
-        self._bound: list[tuple[int, Block]] = []
+        self._globals = [(image, self._global_area(image)) for image in launch.globals]
 
     def enter(self) -> None:
         """Map the launch's addresses and nothing else, and restore all of its memory."""
@@ -243,45 +279,20 @@ class LaunchMemory:
             block.restore(address)
             block.learn(address)
 
-    def bind(self, code: Code) -> None:
-        """Use the globals of this code from now on. Raises :class:`LoadError` where one has another size."""
-        self._bound = list(self._spans)
-        for image, block in self._globals:
+    def bind(self, code: Code) -> BoundMemory:
+        """This memory and the globals of a code. Raises :class:`LoadError` where one has another size."""
+        blocks = list(self._spans)
+        for image, area in self._globals:
             place = code.global_range(image.name)
             if place is None:
                 continue  # the kernel does not reach it
             if place.size != image.size:
                 raise LoadError(f"{image.name} has {place.size} bytes in this code, {image.size} were recorded")
-            block.forget()
-            self._bound.append((place.address, block))
-
-    def restore(self) -> None:
-        """Memory as it was before the launch."""
-        for address, block in self._bound:
-            block.restore(address)
-
-    def judge(self, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
-        """Compare all memory with the recorded result, whether the recorded launch wrote to it or not."""
-        return [
-            mismatch
-            for address, block in self._checked()
-            for mismatch in block.judge(self._device, address, tolerances)
-        ]
-
-    def observe(self) -> list[Overlay]:
-        """What a replay of the baseline left, to be given to ``widen``."""
-        return [block.observe(self._device, address) for address, block in self._checked()]
-
-    def widen(self, left: Sequence[Overlay], right: Sequence[Overlay]) -> None:
-        """Take the difference between two replays of the baseline into the spread."""
-        for (_, block), first, second in zip(self._checked(), left, right, strict=True):
-            block.widen(first, second)
-
-    def _checked(self) -> list[tuple[int, Block]]:
-        return [(address, block) for address, block in self._bound if block.label not in self._facts.constants]
+            blocks.append((place.address, self._global_block(image, area)))
+        return BoundMemory(self._device, blocks, self._facts.constants)
 
     def _span_block(self, span: Range) -> Block:
-        regions = self._regions[span]
+        regions = [region for region in self._regions if span.holds(Range(region.address, region.size))]
         before = self._image(span, [(region, region.before) for region in regions])
         after = self._image(span, [(region, region.after) for region in regions])
         areas = [self._area(span, region) for region in regions]
@@ -303,12 +314,15 @@ class LaunchMemory:
         expected = self._source.image(region.after, region.size) if is_float(element) else np.empty(0, np.uint8)
         return Area(f"{region.address:#x}", region.address - span.address, region.size, element, expected)
 
-    def _global_block(self, image: GlobalImage) -> Block:
+    def _global_area(self, image: GlobalImage) -> Area:
         element = self._facts.global_elements.get(image.name, BYTES)
-        expected = self._source.image(image.after, image.size)
-        areas = [Area(image.name, 0, image.size, element, expected)]
-        before, changed = (self._global_image(image, key) for key in (image.before, image.after))
-        return Block(image.name, image.size, before, changed, areas)
+        return Area(image.name, 0, image.size, element, self._source.image(image.after, image.size))
+
+    def _global_block(self, image: GlobalImage, area: Area) -> Block:
+        before, after = (self._global_image(image, key) for key in (image.before, image.after))
+        block = Block(image.name, image.size, before, after, [area])
+        block.assume_all_changed()
+        return block
 
     def _global_image(self, image: GlobalImage, key: str) -> Image:
         return self._images.get((image.size, key), lambda: self._source.image(key, image.size))
@@ -334,6 +348,16 @@ def union(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
+def coalesce(ranges: list[Range]) -> list[Range]:
+    """At most ``_MOST_COPIES`` ranges that hold the given sorted ones: the smallest gaps between them are closed."""
+    if len(ranges) <= _MOST_COPIES:
+        return ranges
+    gaps = sorted(right.address - left.end for left, right in pairwise(ranges))
+    widest_closed = gaps[len(ranges) - _MOST_COPIES - 1]
+    padded = [Range(each.address, each.size + widest_closed) for each in ranges]
+    return [Range(each.address, each.size - widest_closed) for each in union(padded)]
+
+
 def clip(ranges: Iterable[Range], window: Range) -> list[Range]:
     """The parts of ranges that lie in a window."""
     parts = ((max(each.address, window.address), min(each.end, window.end)) for each in ranges)
@@ -347,10 +371,6 @@ def without(ranges: Iterable[Range], holes: Iterable[Range]) -> list[Range]:
         cut = [clip([each], Range(0, hole.address)) + clip([each], Range(hole.end, 1 << 64)) for each in left]
         left = [part for parts in cut for part in parts]
     return left
-
-
-def _range(region: Region) -> Range:
-    return Range(region.address, region.size)
 
 
 def _download(device: Device, address: int, part: Range) -> Bytes:

@@ -1,0 +1,404 @@
+"""Execution: one kernel's recorded launches on one device, against which code objects are validated and timed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from r3cc.devices.base import (
+    Arguments,
+    Code,
+    Device,
+    DeviceError,
+    DeviceFault,
+    DeviceTimeout,
+    Function,
+    Geometry,
+    LaunchError,
+    LoadError,
+    OutOfDeviceMemory,
+    Range,
+)
+from r3cc.replay import elements
+from r3cc.replay.geometry import derive, problem
+from r3cc.replay.launches import LaunchSource, RecordedLaunch
+from r3cc.replay.memory import ImageStore, LaunchMemory, union
+from r3cc.replay.model import Interval, L2State, LaunchConfiguration, Mismatch, Numerics, Status, TimingPlan
+from r3cc.replay.sampling import Runnable, Sampler, launches_per_sample, states
+from r3cc.replay.stages import Stage, Watch
+from r3cc.replay.statistics import interval
+from r3cc.store.model import Launch
+
+_FEWEST_SAMPLES = 3
+"""Samples before a candidate may be abandoned."""
+_SLOWEST_RATIO = 50.0
+"""A launch may take this many times the baseline's time before it counts as hung."""
+_RESERVATION_GAP = 1 << 36
+"""Launch memory that lies nearer than this is reserved in one piece."""
+
+
+class KernelFacts(msgspec.Struct, frozen=True):
+    """What the kernel's IR says about its memory: element types by parameter index and by global."""
+
+    name: str
+    parameter_elements: dict[int, str] = {}
+    global_elements: dict[str, str] = {}
+    constants: frozenset[str] = frozenset()
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """How a session validates and times; fields as in ``EvaluatorSettings``."""
+
+    numerics: Numerics
+    rtol: float | None
+    atol: float | None
+    l2: L2State | None
+    probes: int
+    launch_deadline_s: float
+    transfer_deadline_s: float
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A code object to judge."""
+
+    code: Path
+    launch: LaunchConfiguration
+    plan: TimingPlan
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """What judging a code object gave; fields as in ``Evaluation``."""
+
+    status: Status
+    message: str = ""
+    time_ns: Interval | None = None
+    baseline_ns: Interval | None = None
+    ratio: Interval | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    launches: int = 0
+    l2: L2State | None = None
+    app_ns: float = 0.0
+    resources: dict[str, int] = {}
+    phases_ns: dict[str, int] = {}
+
+    @property
+    def device_lost(self) -> bool:
+        """Whether the device's context is of no use after it."""
+        return self.status in (Status.DEVICE_FAULT, Status.TIMEOUT)
+
+
+class _Case:
+    """One recorded launch, ready to be replayed."""
+
+    def __init__(self, recorded: RecordedLaunch, memory: LaunchMemory) -> None:
+        self.launch: Launch = recorded.launch
+        self.weight = recorded.weight
+        self.app_ns = recorded.app_ns
+        self.memory = memory
+        self.arguments = Arguments(
+            recorded.launch.arguments, tuple((each.offset, each.size) for each in recorded.launch.parameters)
+        )
+        self.expected_ns = 0.0
+        """The baseline's time."""
+
+    def runnable(self, code: Code, function: Function, geometry: Geometry) -> Runnable:
+        """This launch with a code's kernel and globals."""
+        return Runnable(function, geometry, self.arguments, self.memory.bind(code))
+
+
+class _Samples:
+    """Times of one launch, in nanoseconds, pair by pair."""
+
+    def __init__(self, case: _Case) -> None:
+        self.case = case
+        self.candidate: list[float] = []
+        self.baseline: list[float] = []
+
+
+class ReplaySession:
+    """Judges code objects for one kernel. The baseline is probed when the session opens."""
+
+    def __init__(
+        self, device: Device, source: LaunchSource, facts: KernelFacts, rules: Rules, baseline: Path, watch: Watch
+    ) -> None:
+        """Open a session; ``baseline`` is the code object of the recorded build.
+
+        Raises a :class:`DeviceError` where the baseline cannot be loaded, launched or its memory had.
+        """
+        self._device = device
+        self._facts = facts
+        self._rules = rules
+        self._watch = watch
+        self._phases: Counter[str] = Counter()
+        self._tolerances = _Tolerances(rules)
+        self._current: _Case | None = None
+        with self._stage(Stage.PREPARE):
+            recorded = source.launches()
+            self._reserve([each.launch for each in recorded])
+            images = ImageStore(device)
+            cases = [_Case(each, LaunchMemory(device, images, source, each.launch, facts)) for each in recorded]
+        self._cases = [case for case in cases if not case.launch.held_out] or cases
+        self._held_out = [case for case in cases if case not in self._cases]
+        with self._stage(Stage.LOAD):
+            self._baseline = device.load(baseline)
+            self._baseline_function = self._baseline.function(facts.name)
+        for case in self._cases + self._held_out:
+            self._probe(case)
+        self._cases.sort(key=lambda case: -case.weight * case.expected_ns)
+        self._state = self._choose_state()
+
+    def measure(self, job: Job) -> Measurement:
+        """Load, validate and time a code object on the recorded launches.
+
+        After a measurement whose ``device_lost`` is true, this process must end.
+        """
+        self._phases.clear()
+        try:
+            with self._loaded(job.code) as code:
+                return self._judge(code, code.function(self._facts.name), job)
+        except DeviceError as error:
+            return Measurement(status_of(error), str(error), phases_ns=dict(self._phases))
+
+    def _judge(self, code: Code, function: Function, job: Job) -> Measurement:
+        cases = self._cases + (self._held_out if job.plan.held_out else [])
+        for case in cases:
+            reason = problem(derive(case.launch, job.launch), self._device.properties.limits)
+            if reason:
+                return Measurement(Status.REJECTED, reason)
+        resources = function.resources
+        for number, case in enumerate(reversed(cases)):
+            found = self._validate(case, code, function, job.launch)
+            if found:
+                return Measurement(
+                    Status.MISMATCH,
+                    f"{case.launch.launch}: {len(found)} piece(s) of memory differ from the recorded result",
+                    mismatches=tuple(found),
+                    launches=number,
+                    resources=resources,
+                    phases_ns=dict(self._phases),
+                )
+        return self._time(code, function, job, len(cases), resources)
+
+    def _validate(
+        self, case: _Case, code: Code, function: Function, configuration: LaunchConfiguration
+    ) -> list[Mismatch]:
+        self._enter(case)
+        runnable = case.runnable(code, function, derive(case.launch, configuration))
+        self._run(case, runnable)
+        with self._stage(Stage.CHECK):
+            return runnable.memory.judge(self._tolerances)
+
+    def _time(self, code: Code, function: Function, job: Job, validated: int, resources: dict[str, int]) -> Measurement:
+        sampler = Sampler(self._device, self._state)
+        measured: list[_Samples] = []
+        message = ""
+        mismatches: list[Mismatch] = []
+        for case in self._cases:
+            self._enter(case)
+            samples = _Samples(case)
+            measured.append(samples)
+            candidate = case.runnable(code, function, derive(case.launch, job.launch))
+            message = self._sample(sampler, samples, candidate, measured, job.plan)
+            with self._stage(Stage.CHECK):
+                mismatches = candidate.memory.judge(self._tolerances)
+            if message or mismatches:
+                break
+        return Measurement(
+            Status.MISMATCH if mismatches else Status.OK,
+            f"{case.launch.launch}: the result differs after repeated launches" if mismatches else message,
+            time_ns=_weighted(measured, _candidate),
+            baseline_ns=_weighted(measured, _baseline),
+            ratio=_ratio(measured),
+            mismatches=tuple(mismatches),
+            launches=validated,
+            l2=self._state,
+            app_ns=_app_time([samples.case for samples in measured]),
+            resources=resources,
+            phases_ns=dict(self._phases),
+        )
+
+    def _sample(
+        self, sampler: Sampler, samples: _Samples, candidate: Runnable, measured: list[_Samples], plan: TimingPlan
+    ) -> str:
+        """Take a launch's samples, A B A B; says why it stopped early, "" if it did not."""
+        case = samples.case
+        baseline = case.runnable(self._baseline, self._baseline_function, derive(case.launch, LaunchConfiguration()))
+        count = launches_per_sample(case.expected_ns)
+        for number in range(plan.warmups + max(plan.samples, 1)):
+            with self._launch_stage(case, 4 * count):
+                pair = sampler.sample(baseline, count), sampler.sample(candidate, count)
+            if number < plan.warmups:
+                continue
+            samples.baseline.append(pair[0])
+            samples.candidate.append(pair[1])
+            if plan.abandon_above is not None and len(samples.candidate) >= _FEWEST_SAMPLES:
+                ratio = _ratio(measured)
+                if ratio.low > plan.abandon_above:
+                    return f"abandoned after {len(samples.candidate)} samples: slower than {plan.abandon_above:.3f}"
+        return ""
+
+    def _run(self, case: _Case, runnable: Runnable) -> None:
+        with self._stage(Stage.RESTORE):
+            runnable.memory.restore()
+            self._device.synchronise()
+        with self._launch_stage(case, 1):
+            runnable.launch()
+            self._device.synchronise()
+
+    def _probe(self, case: _Case) -> None:
+        """Replay the baseline a few times: its spread and its time."""
+        self._enter(case)
+        runnable = case.runnable(self._baseline, self._baseline_function, derive(case.launch, LaunchConfiguration()))
+        first = None
+        for _ in range(max(self._rules.probes, 2)):
+            self._run(case, runnable)
+            with self._stage(Stage.CHECK):
+                seen = runnable.memory.observe()
+                first = seen if first is None else first
+                runnable.memory.widen(first, seen)
+        sampler = Sampler(self._device, states(self._device)[0])
+        with self._launch_stage(case, 4):
+            case.expected_ns = min(sampler.sample(runnable, 1) for _ in range(2))
+
+    def _choose_state(self) -> L2State | None:
+        """The cache state in which the baseline's time lies nearer to the application's."""
+        possible = states(self._device)
+        if self._rules.l2 in possible:
+            return self._rules.l2
+        app = _app_time(self._cases)
+        if len(possible) == 1 or not app:
+            return possible[0]
+        return min(possible, key=lambda state: abs(self._baseline_time(state) - app))
+
+    def _baseline_time(self, state: L2State | None) -> float:
+        sampler = Sampler(self._device, state)
+        total = 0.0
+        for case in self._cases:
+            self._enter(case)
+            geometry = derive(case.launch, LaunchConfiguration())
+            runnable = case.runnable(self._baseline, self._baseline_function, geometry)
+            count = launches_per_sample(case.expected_ns)
+            with self._launch_stage(case, 10 * count):
+                samples = [sampler.sample(runnable, count) for _ in range(5)]
+            total += case.weight * interval(samples).median
+        return total / sum(case.weight for case in self._cases)
+
+    def _enter(self, case: _Case) -> None:
+        if self._current is not case:
+            with self._stage(Stage.RESTORE):
+                case.memory.enter()
+                self._device.synchronise()
+            self._current = case
+
+    def _reserve(self, launches: Sequence[Launch]) -> None:
+        """Reserve the addresses of all launches in as few pieces as they come in."""
+        granule = self._device.granule
+        spans = union(
+            [
+                Range(region.address // granule * granule, (region.size // granule + 2) * granule)
+                for launch in launches
+                for region in launch.regions
+            ]
+        )
+        pieces: list[Range] = []
+        for span in spans:
+            if pieces and span.address - pieces[-1].end < _RESERVATION_GAP:
+                pieces[-1] = Range(pieces[-1].address, span.end - pieces[-1].address)
+            else:
+                pieces.append(span)
+        self._device.reserve(pieces)
+
+    @contextmanager
+    def _loaded(self, path: Path) -> Iterator[Code]:
+        with self._stage(Stage.LOAD):
+            code = self._device.load(path)
+        try:
+            yield code
+        finally:
+            with suppress(DeviceError):  # a lost context cannot even unload
+                code.unload()
+
+    @contextmanager
+    def _stage(self, stage: Stage) -> Iterator[None]:
+        with self._timed(stage), self._watch.stage(stage, self._rules.transfer_deadline_s):
+            yield
+
+    @contextmanager
+    def _launch_stage(self, case: _Case, launches: int) -> Iterator[None]:
+        longest = max(self._rules.launch_deadline_s, _SLOWEST_RATIO * case.expected_ns * 1e-9)
+        with self._timed(Stage.LAUNCH), self._watch.stage(Stage.LAUNCH, longest * launches):
+            yield
+
+    @contextmanager
+    def _timed(self, stage: Stage) -> Iterator[None]:
+        began = time.perf_counter_ns()
+        try:
+            yield
+        finally:
+            self._phases[stage.value] += time.perf_counter_ns() - began
+
+
+class _Tolerances(Mapping[str, elements.Tolerance | None]):
+    """Tolerance by element type under the session's rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __getitem__(self, element: str) -> elements.Tolerance | None:
+        return elements.tolerance(element, self._rules.numerics, self._rules.rtol, self._rules.atol)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(elements.FLOATS)
+
+    def __len__(self) -> int:
+        return len(elements.FLOATS)
+
+
+def status_of(error: DeviceError) -> Status:
+    """The status that an error's class stands for."""
+    by_class: dict[type[DeviceError], Status] = {
+        LoadError: Status.LAUNCH_ERROR,
+        LaunchError: Status.LAUNCH_ERROR,
+        DeviceFault: Status.DEVICE_FAULT,
+        DeviceTimeout: Status.TIMEOUT,
+        OutOfDeviceMemory: Status.OUT_OF_MEMORY,
+    }
+    return by_class.get(type(error), Status.WORKER_LOST)
+
+
+def _app_time(cases: Sequence[_Case]) -> float:
+    """Weighted mean of the application's times, 0 where one was not taken."""
+    if not all(case.app_ns for case in cases):
+        return 0.0
+    return sum(case.weight * case.app_ns for case in cases) / sum(case.weight for case in cases)
+
+
+def _totals(measured: Sequence[_Samples], side: Callable[[_Samples], list[float]]) -> list[float]:
+    """Weighted mean time a launch, sample by sample."""
+    count = min(len(side(samples)) for samples in measured)
+    weight = sum(samples.case.weight for samples in measured)
+    return [
+        sum(samples.case.weight * side(samples)[number] for samples in measured) / weight for number in range(count)
+    ]
+
+
+def _weighted(measured: Sequence[_Samples], side: Callable[[_Samples], list[float]]) -> Interval:
+    return interval(_totals(measured, side))
+
+
+def _ratio(measured: Sequence[_Samples]) -> Interval:
+    pairs = zip(_totals(measured, _candidate), _totals(measured, _baseline), strict=True)
+    return interval([candidate / max(baseline, 1.0) for candidate, baseline in pairs])
+
+
+def _candidate(samples: _Samples) -> list[float]:
+    return samples.candidate
+
+
+def _baseline(samples: _Samples) -> list[float]:
+    return samples.baseline
