@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef R3_PASSES_CPU_INLINE_ASM_H
+#define R3_PASSES_CPU_INLINE_ASM_H
+
+#include "cpu/emitters.h"
+
+#include "llvm/IR/InlineAsm.h"
+
+namespace r3::cpu {
+
+/// Host code for the few inline PTX texts that read one special register or do nothing ("mov.u32 $0, %laneid;").
+/// Nothing for any other.
+Emitted emitInlineAsm(llvm::IRBuilder<> &, llvm::CallInst &, const llvm::InlineAsm &);
+
+} // namespace r3::cpu
+
+#endif
