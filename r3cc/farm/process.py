@@ -123,8 +123,12 @@ class SupervisedProcess:
         ended = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return f"{ended}: {fatal[0][:500]}" if fatal else ended
 
+    def end(self) -> None:
+        """Kill it, from any thread: one that waits for its answer gets :class:`ProcessDied`."""
+        self._process.kill()
+
     def kill(self) -> None:
-        """End it now."""
+        """Kill it and close the connection; for the thread that asks it."""
         self._process.kill()
         self._process.wait()
         self._connection.close()

@@ -1,0 +1,156 @@
+"""Compile processes: LLVM may abort or never end on a candidate, and keeps its options for the life of a process."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+
+from r3cc.farm.process import DeadlineMissed, ProcessDied, SupervisedProcess
+from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup
+from r3cc.replay.model import Status
+
+MODULE = "r3cc.farm.compile_worker"
+
+
+class DescribeRequest(msgspec.Struct, frozen=True):
+    """Asks for the kernel's facts."""
+
+
+class _Task(msgspec.Struct, frozen=True):
+    request: CodeRequest | DescribeRequest
+    future: Future[Any]
+
+    @property
+    def options(self) -> tuple[str, ...] | None:
+        """LLVM options that the process must have been given, None if any will do."""
+        return self.request.llvm_options if isinstance(self.request, CodeRequest) else None
+
+
+class CompilePool:
+    """A few processes, each compiling one candidate at a time with one set of LLVM options for its whole life."""
+
+    def __init__(self, setup: CompileSetup, processes: int, deadline_s: float) -> None:
+        self._setup = setup
+        self._deadline_s = deadline_s
+        self._waiting: list[_Task] = []
+        self._changed = threading.Condition()
+        self._closed = False
+        self._slots = [_Slot(self) for _ in range(processes)]
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Process ids of the live compile processes."""
+        return [slot.process.pid for slot in self._slots if slot.process]
+
+    def submit(self, request: CodeRequest) -> Future[CodeObject]:
+        """Queue a compilation; its status says how it ended."""
+        return self._put(request)
+
+    def describe(self) -> Future[Any]:
+        """Queue the reading of the kernel's facts."""
+        return self._put(DescribeRequest())
+
+    def close(self) -> None:
+        """End the processes; what is queued is cancelled."""
+        with self._changed:
+            self._closed = True
+            for task in self._waiting:
+                task.future.cancel()
+            self._waiting.clear()
+            self._changed.notify_all()
+        for slot in self._slots:
+            slot.close()
+
+    def _put(self, request: CodeRequest | DescribeRequest) -> Future[Any]:
+        task = _Task(request, Future())
+        with self._changed:
+            if self._closed:
+                task.future.cancel()
+            else:
+                self._waiting.append(task)
+                self._changed.notify()
+        return task.future
+
+    def take(self, options: tuple[str, ...] | None) -> _Task | None:
+        """The next task, rather one that suits a process with these options; None when the pool closes."""
+        with self._changed:
+            while not self._closed:
+                suited = [task for task in self._waiting if task.options in (None, options)]
+                if self._waiting:
+                    task = (suited or self._waiting)[0]
+                    self._waiting.remove(task)
+                    if task.future.set_running_or_notify_cancel():
+                        return task
+                else:
+                    self._changed.wait()
+        return None
+
+    def start(self, options: tuple[str, ...]) -> SupervisedProcess:
+        """A new process for these options."""
+        return SupervisedProcess(MODULE, msgspec.structs.replace(self._setup, llvm_options=options))
+
+    @property
+    def deadline_s(self) -> float:
+        """Longest time for one compilation."""
+        return self._deadline_s
+
+
+class _Slot:
+    """A thread that keeps one compile process."""
+
+    def __init__(self, pool: CompilePool) -> None:
+        self._pool = pool
+        self._options: tuple[str, ...] | None = None
+        self.process: SupervisedProcess | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="r3 compile", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the process and the thread."""
+        with self._lock:
+            self._closed = True
+            if self.process:
+                self.process.end()
+        self._thread.join()
+        self._drop()
+
+    def _run(self) -> None:
+        while (task := self._pool.take(self._options)) is not None:
+            try:
+                task.future.set_result(self._answer(task))
+            except Exception as error:
+                task.future.set_exception(error)
+
+    def _answer(self, task: _Task) -> Any:
+        try:
+            return self._process_for(task).ask(task.request, self._pool.deadline_s)
+        except DeadlineMissed:
+            self._drop()
+            return CodeObject(Status.COMPILE_TIMEOUT, f"compiling took more than {self._pool.deadline_s:g} s")
+        except ProcessDied as error:
+            self._drop()
+            lost = -error.exit_code in (signal.SIGKILL, signal.SIGTERM)  # not LLVM's doing
+            return CodeObject(Status.WORKER_LOST if lost else Status.COMPILE_ERROR, f"the compile process was {error}")
+
+    def _process_for(self, task: _Task) -> SupervisedProcess:
+        if self.process and task.options not in (None, self._options):
+            self._drop()
+        with self._lock:
+            if self._closed:
+                raise ProcessDied(None, "closed", -signal.SIGKILL)
+            if self.process is None:
+                self._options = task.options or ()
+                self.process = self._pool.start(self._options)
+            return self.process
+
+    def _drop(self) -> None:
+        with self._lock:
+            if self.process:
+                self.process.close()
+                self.process = None

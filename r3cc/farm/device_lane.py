@@ -1,0 +1,140 @@
+"""One device's queue of jobs: a thread that keeps a device worker alive and reads statuses off what becomes of it."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import threading
+from concurrent.futures import Future
+
+from r3cc.devices.base import Properties
+from r3cc.errors import R3Error
+from r3cc.farm.device_worker import OpenSession, Ready, Refused, Setup
+from r3cc.farm.process import DeadlineMissed, ProcessDied, SupervisedProcess
+from r3cc.replay.model import Status
+from r3cc.replay.session import Job, Measurement
+from r3cc.replay.stages import Stage
+
+MODULE = "r3cc.farm.device_worker"
+
+FAULT_SIGNALS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT})
+"""What ends a process because of what it executed, not because somebody wanted it gone."""
+
+_STARTS = 2
+"""Tries to start a worker whose death was not the baseline's fault."""
+
+
+class DeviceLane:
+    """Runs jobs on one device, one after another."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._session: OpenSession | None = None
+        self._worker: SupervisedProcess | None = None
+        self._jobs: queue.SimpleQueue[tuple[Job, Future[Measurement]] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self.properties: Properties | None = None
+        """What the device is, once a worker has started."""
+        self.restarts = 0
+        """Workers that were replaced."""
+        self._thread = threading.Thread(target=self._run, name=f"r3 {setup.device}", daemon=True)
+        self._thread.start()
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the worker, None when there is none at the moment."""
+        worker = self._worker
+        return worker.pid if worker else None
+
+    def open(self, session: OpenSession) -> None:
+        """What every worker is to hold before its first job."""
+        self._session = session
+
+    def submit(self, job: Job) -> Future[Measurement]:
+        """Queue a job; R3Error through the future where the device cannot be had."""
+        future: Future[Measurement] = Future()
+        self._jobs.put((job, future))
+        return future
+
+    def close(self) -> None:
+        """Kill the worker; jobs under way are cancelled."""
+        with self._lock:
+            self._closed = True
+            if self._worker:
+                self._worker.end()
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (entry := self._jobs.get()) is not None:
+            job, future = entry
+            if self._closed or not future.set_running_or_notify_cancel():
+                future.cancel()
+                continue
+            try:
+                future.set_result(self._measure(job))
+            except Exception as error:
+                future.set_exception(error)
+        self._drop()
+
+    def _measure(self, job: Job) -> Measurement:
+        failure = self._ensure_worker()
+        if failure:
+            return failure
+        assert self._worker is not None
+        try:
+            measured: Measurement = self._worker.ask(job, self._setup.transfer_deadline_s)
+        except DeadlineMissed as error:
+            self._drop()
+            status = Status.TIMEOUT if error.stage is Stage.LAUNCH else Status.WORKER_LOST
+            return Measurement(status, f"the device worker gave {error}")
+        except ProcessDied as error:
+            self._drop()
+            status = Status.DEVICE_FAULT if -error.exit_code in FAULT_SIGNALS else Status.WORKER_LOST
+            return Measurement(status, f"the device worker was {error}")
+        if measured.device_lost:
+            self._drop()
+        return measured
+
+    def _ensure_worker(self) -> Measurement | None:
+        """Start a worker and open its session unless there is one; what went wrong, None if nothing."""
+        failure = None
+        for _ in range(_STARTS):
+            if self._worker:
+                return None
+            failure = self._start()
+            if failure is None or failure.status is not Status.WORKER_LOST:
+                return failure
+        return failure
+
+    def _start(self) -> Measurement | None:
+        with self._lock:
+            if self._closed:
+                raise R3Error("the evaluator was closed")
+            worker = self._worker = SupervisedProcess(MODULE, self._setup)
+        try:
+            answer: Ready | Refused = worker.ask(self._session, self._setup.transfer_deadline_s)
+        except DeadlineMissed as error:
+            self._drop()
+            status = Status.TIMEOUT if error.stage is Stage.LAUNCH else Status.WORKER_LOST
+            return Measurement(status, f"the baseline's replay gave {error}")
+        except ProcessDied as error:
+            self._drop()
+            faulted = error.stage is Stage.LAUNCH and -error.exit_code in FAULT_SIGNALS
+            status = Status.DEVICE_FAULT if faulted else Status.WORKER_LOST
+            return Measurement(status, f"the baseline's replay was {error}")
+        if isinstance(answer, Refused):
+            self._drop()
+            if answer.usage:
+                raise R3Error(answer.message)
+            return Measurement(answer.status, f"the baseline's replay: {answer.message}")
+        self.properties = answer.properties
+        return None
+
+    def _drop(self) -> None:
+        with self._lock:
+            if self._worker:
+                self._worker.close()
+                self._worker = None
+                self.restarts += 1

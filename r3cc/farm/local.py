@@ -1,0 +1,250 @@
+"""Evaluations on this machine: a pool of compile processes and one device worker."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from r3cc.devices.base import Limits
+from r3cc.errors import R3Error
+from r3cc.farm.compile_pool import CompilePool
+from r3cc.farm.device_lane import DeviceLane
+from r3cc.farm.device_worker import OpenSession, Setup
+from r3cc.farm.evaluator import EvaluatorSettings
+from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup, bad_codegen
+from r3cc.replay.geometry import derive, problem
+from r3cc.replay.launches import LaunchSource, StoreLaunches
+from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status, TimingPlan
+from r3cc.replay.session import Job, KernelFacts, Measurement, Rules
+from r3cc.store import Store
+from r3cc.store.model import Kernel, Launch
+
+Value = TypeVar("Value")
+Result = TypeVar("Result")
+
+BASELINE_PLAN = TimingPlan(samples=15, held_out=True)
+"""The baseline is measured once, and everything is compared with it."""
+
+_MeasureKey = tuple[str, LaunchConfiguration, bool, int]
+
+
+class LocalEvaluator:
+    """An ``Evaluator`` for one kernel on one device of this machine."""
+
+    def __init__(
+        self, source: LaunchSource, compile_setup: CompileSetup, device: str, settings: EvaluatorSettings
+    ) -> None:
+        """Use ``open``; this takes launches from anywhere."""
+        self._source = source
+        self._launches: list[Launch] = [each.launch for each in source.launches()]
+        self._settings = settings
+        self._lock = threading.RLock()
+        self._closed = False
+        self._codes: dict[CodeRequest, Future[CodeObject]] = {}
+        self._measurements: dict[_MeasureKey, Future[Measurement]] = {}
+        self._evaluations: dict[tuple[str, bool, int], Future[Evaluation]] = {}
+        self._baseline: Future[Evaluation] | None = None
+        self.pool = CompilePool(compile_setup, compile_processes(settings), settings.compile_deadline_s)
+        self.lane = DeviceLane(Setup(device, settings.transfer_deadline_s))
+        self._session = self._open_session()
+
+    @classmethod
+    def open(
+        cls,
+        store: Store,
+        kernel: Kernel,
+        device: str | None = None,
+        settings: EvaluatorSettings = EvaluatorSettings(),  # noqa: B008
+        recording: str | None = None,
+    ) -> Self:
+        """Evaluator for a kernel's recorded launches, on ``device`` or the one they were recorded on.
+
+        Raises R3Error where the kernel has no recorded launch, no IR, or was recorded on another kind of device.
+        """
+        chosen = check_device(kernel, device)
+        source = StoreLaunches(store.path, kernel, store.recording(recording).id)
+        if not source.launches():
+            reasons = "; ".join(each.reason for each in kernel.not_recordable) or "the quota or a filter left it out"
+            raise R3Error(f"no launch of {kernel.demangled} was recorded: {reasons}")
+        architecture = next(
+            (process.architecture for process in store.processes(recording) if process.device == kernel.device), ""
+        )
+        setup = CompileSetup.for_kernel(store, kernel, chosen, architecture)
+        return cls(source, setup, chosen, settings)
+
+    @property
+    def width(self) -> int:
+        """One evaluation in each compile process, one on the device, one ready for it."""
+        return compile_processes(self._settings) + 2
+
+    def baseline(self) -> Evaluation:
+        """The recorded build's own code, measured beside itself."""
+        with self._lock:
+            if self._baseline is None:
+                self._baseline = self.submit(Candidate(), BASELINE_PLAN)
+        return self._baseline.result()
+
+    def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
+        """Queue a candidate."""
+        key = (candidate.id, plan.held_out, plan.samples)
+        with self._lock:
+            if key not in self._evaluations:
+                self._evaluations[key] = self._start(candidate, plan)
+            return self._evaluations[key]
+
+    def _start(self, candidate: Candidate, plan: TimingPlan) -> Future[Evaluation]:
+        reason = self._rejection(candidate)
+        if reason:
+            return finished(Evaluation(candidate, Status.REJECTED, reason))
+        future: Future[Evaluation] = Future()
+        code = self._code(CodeRequest.of(candidate))
+        after(code, future, lambda compiled: self._compiled(candidate, plan, compiled, future))
+        return future
+
+    def _compiled(self, candidate: Candidate, plan: TimingPlan, code: CodeObject, future: Future[Evaluation]) -> None:
+        if code.path is None:
+            future.set_result(_evaluation(candidate, code, Measurement(code.status, code.message)))
+            return
+        measured = self._measurement(code, candidate.launch, plan)
+        after(measured, future, lambda result: future.set_result(_evaluation(candidate, code, result)))
+
+    def _measurement(self, code: CodeObject, launch: LaunchConfiguration, plan: TimingPlan) -> Future[Measurement]:
+        assert code.path is not None and code.object_hash is not None
+        key = (code.object_hash, launch, plan.held_out, plan.samples)
+        job = Job(code.path, launch, plan)
+        with self._lock:
+            if key not in self._measurements:
+                future = self._measurements[key] = Future()
+                after(self._session, future, lambda opened: self._measure(opened, job, future))
+            return self._measurements[key]
+
+    def _measure(self, opened: OpenSession | CodeObject, job: Job, future: Future[Measurement]) -> None:
+        if isinstance(opened, CodeObject):
+            future.set_result(Measurement(opened.status, f"the baseline does not compile: {opened.message}"))
+            return
+        self.lane.open(opened)
+        after(self.lane.submit(job), future, future.set_result)
+
+    def _open_session(self) -> Future[OpenSession | CodeObject]:
+        """What the device worker needs first: the baseline's code and what its IR says about memory."""
+        future: Future[OpenSession | CodeObject] = Future()
+        code = self._code(CodeRequest())
+        after(code, future, lambda compiled: self._baseline_compiled(compiled, future))
+        return future
+
+    def _baseline_compiled(self, code: CodeObject, future: Future[OpenSession | CodeObject]) -> None:
+        if code.path is None:
+            future.set_result(code)
+            return
+        path = code.path
+
+        def described(facts: KernelFacts | CodeObject) -> None:
+            failed = isinstance(facts, CodeObject)
+            future.set_result(facts if failed else OpenSession(self._source, facts, _rules(self._settings), path))
+
+        after(self.pool.describe(), future, described)
+
+    def _code(self, request: CodeRequest) -> Future[CodeObject]:
+        with self._lock:
+            if request not in self._codes:
+                self._codes[request] = self.pool.submit(request)
+            return self._codes[request]
+
+    def _rejection(self, candidate: Candidate) -> str | None:
+        if candidate.variant is not None:
+            return "variants of the source are not replayed yet"
+        limits = (self.lane.properties.limits if self.lane.properties else None) or Limits()
+        problems = (problem(derive(launch, candidate.launch), limits) for launch in self._launches)
+        return bad_codegen(candidate.codegen) or next(filter(None, problems), None)
+
+    def close(self) -> None:
+        """End all processes."""
+        if not self._closed:
+            self._closed = True
+            self.pool.close()
+            self.lane.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_device(kernel: Kernel, device: str | None) -> str:
+    """The device to use. Raises R3Error for one of another kind than the kernel was recorded on."""
+    if device is None:
+        return kernel.device
+    recorded, wanted = kernel.device.split(":")[0], device.split(":")[0]
+    if recorded != wanted:
+        raise R3Error(
+            f"{kernel.demangled} was recorded on {kernel.device} and can be replayed on a {recorded} device only; "
+            f"record it with `r3 record --device {device}` to replay it on {device}"
+        )
+    return device
+
+
+def compile_processes(settings: EvaluatorSettings) -> int:
+    """How many compile processes to keep."""
+    cores = len(os.sched_getaffinity(0))
+    return settings.compile_processes or max(cores - 1, 1)
+
+
+def finished(value: Value) -> Future[Value]:
+    """A future that is done."""
+    future: Future[Value] = Future()
+    future.set_result(value)
+    return future
+
+
+def after(first: Future[Value], outcome: Future[Result], use: Callable[[Value], object]) -> None:
+    """Hand the value of ``first`` to ``use`` once it is there; what goes wrong on the way ends ``outcome``."""
+
+    def done(completed: Future[Value]) -> None:
+        if outcome.cancelled():
+            return
+        if completed.cancelled():
+            outcome.cancel()
+            outcome.set_running_or_notify_cancel()
+            return
+        try:
+            use(completed.result())
+        except Exception as error:
+            if not outcome.done():
+                outcome.set_exception(error)
+
+    first.add_done_callback(done)
+
+
+def _rules(settings: EvaluatorSettings) -> Rules:
+    return msgspec.convert(settings, Rules, from_attributes=True)
+
+
+def _evaluation(candidate: Candidate, code: CodeObject, measured: Measurement) -> Evaluation:
+    phases: dict[str, Any] = dict(code.phases_ns)
+    for name, spent in measured.phases_ns.items():
+        phases[name] = phases.get(name, 0) + spent
+    return Evaluation(
+        candidate=candidate,
+        status=measured.status,
+        message=measured.message,
+        ir_hash=code.ir_hash,
+        object_hash=code.object_hash,
+        time_ns=measured.time_ns,
+        baseline_ns=measured.baseline_ns,
+        ratio=measured.ratio,
+        mismatches=measured.mismatches,
+        launches=measured.launches,
+        l2=measured.l2,
+        app_ns=measured.app_ns,
+        resources={**code.resources, **measured.resources},
+        phases_ns=phases,
+    )

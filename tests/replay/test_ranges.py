@@ -1,0 +1,39 @@
+import random
+
+from r3cc.devices.base import PAGE, Range, merge_pages
+from r3cc.replay.memory import clip, coalesce, spans_of, union, without
+from r3cc.store.model import Region
+
+
+def covered(ranges):
+    return {byte for each in ranges for byte in range(each.address, each.end)}
+
+
+def test_operations_agree_with_sets_of_bytes():
+    draw = random.Random(3)
+    for _ in range(200):
+        left = [Range(draw.randrange(100), draw.randrange(1, 20)) for _ in range(draw.randrange(6))]
+        right = [Range(draw.randrange(100), draw.randrange(1, 20)) for _ in range(draw.randrange(6))]
+        window = Range(draw.randrange(50), draw.randrange(1, 60))
+        assert covered(union(left)) == covered(left)
+        assert covered(clip(left, window)) == covered(left) & covered([window])
+        assert covered(without(left, right)) == covered(left) - covered(right)
+
+
+def test_coalescing_keeps_the_number_of_copies_small_and_loses_nothing():
+    draw = random.Random(4)
+    ranges = union([Range(draw.randrange(10**6), draw.randrange(1, 50)) for _ in range(500)])
+    few = coalesce(ranges)
+    assert len(few) <= 64 < len(ranges)
+    assert all(any(wide.holds(each) for wide in few) for each in ranges)
+    assert few[-1].end == ranges[-1].end
+
+
+def test_spans_are_granules_that_touch_merged():
+    regions = [Region(address, size, "", "") for address, size in ((0x10010, 16), (0x10FF0, 32), (0x20000, 0x1000))]
+    assert spans_of(regions, 0x1000) == [Range(0x10000, 0x2000), Range(0x20000, 0x1000)]
+
+
+def test_flagged_pages_become_merged_offsets():
+    assert merge_pages(bytes([0, 1, 1, 0, 1]), 4 * PAGE + 10) == [Range(PAGE, 2 * PAGE), Range(4 * PAGE, 10)]
+    assert merge_pages(b"", 0) == []
