@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay/diagnostics.h"
+
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Function.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace r3 {
+
+/// Enough for a person or a prompt; a large kernel makes thousands.
+static constexpr size_t MaxRemarks = 200;
+
+/// Statistics of the code generator that come as remarks, for each function, whatever was optimised.
+static bool isBookkeeping(StringRef Pass) {
+  return Pass == "size-info" || Pass == "asm-printer" || Pass == "prologepilog" || Pass == "stack-frame-layout" ||
+         Pass == "annotation-remarks" || Pass == "gisel-select";
+}
+
+static std::string remarkText(const DiagnosticInfoOptimizationBase &Remark) {
+  std::string Text;
+  raw_string_ostream Stream(Text);
+  if (Remark.isLocationAvailable())
+    Stream << Remark.getLocationStr() << ": ";
+  Stream << Remark.getPassName() << ": " << Remark.getMsg() << " (in " << Remark.getFunction().getName() << ")";
+  return Text;
+}
+
+bool DiagnosticCollector::handleDiagnostics(const DiagnosticInfo &Info) {
+  if (const auto *Remark = dyn_cast<DiagnosticInfoOptimizationBase>(&Info)) {
+    if (Remark->isEnabled() && Sink.Remarks.size() < MaxRemarks)
+      Sink.Remarks.insert(remarkText(*Remark));
+    return true;
+  }
+  if (Info.getSeverity() != DS_Error || !Sink.FirstError.empty())
+    return true;
+  raw_string_ostream Stream(Sink.FirstError);
+  DiagnosticPrinterRawOStream Printer(Stream);
+  Info.print(Printer);
+  return true;
+}
+
+bool DiagnosticCollector::isAnalysisRemarkEnabled(StringRef Pass) const {
+  return Sink.WantRemarks && !isBookkeeping(Pass);
+}
+
+bool DiagnosticCollector::isMissedOptRemarkEnabled(StringRef Pass) const { return isAnalysisRemarkEnabled(Pass); }
+
+bool DiagnosticCollector::isPassedOptRemarkEnabled(StringRef Pass) const { return isAnalysisRemarkEnabled(Pass); }
+
+} // namespace r3

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The JSON requests of the C ABI as values. Unknown keys, wrong types and missing keys are R3_BAD_REQUEST.
+#ifndef R3_PASSES_REPLAY_REQUEST_H
+#define R3_PASSES_REPLAY_REQUEST_H
+
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace r3 {
+
+enum class Emit { Assembly, Object, Bitcode };
+
+/// How multiplications and additions may fuse. Off, On and Fast set the target option as clang's -ffp-contract does;
+/// Never also takes the permission out of the IR, so that nothing fuses.
+enum class FPContract { Off, On, Fast, Never };
+
+/// Launch bounds put on the module's kernels; an empty text removes the one that the source gave.
+struct KernelAttributes {
+  std::optional<std::string> MaxNTid;
+  std::optional<std::string> MinCTASm;
+  std::optional<std::string> MaxNReg;
+};
+
+struct CompileRequest {
+  std::string Pipeline;
+  unsigned CodegenLevel = 3;
+  FPContract Contract = FPContract::Fast;
+  std::optional<std::string> CPU;
+  std::optional<std::string> Features;
+  bool VectorizeLoops = true;
+  bool VectorizeSLP = true;
+  bool UnrollLoops = true;
+  std::vector<std::string> LLVMOptions;
+  KernelAttributes Attributes;
+  bool Remarks = false;
+  Emit Output = Emit::Assembly;
+};
+
+/// {"kernel": name}
+struct KernelRequest {
+  std::string Kernel;
+};
+
+/// {"triple", "cpu"} and, for r3_parse_pipeline, {"pipeline"}.
+struct TargetRequest {
+  std::string Triple;
+  std::string CPU;
+  std::string Pipeline;
+};
+
+llvm::Expected<CompileRequest> parseCompileRequest(llvm::StringRef JSON);
+llvm::Expected<KernelRequest> parseKernelRequest(llvm::StringRef JSON);
+llvm::Expected<TargetRequest> parsePipelineRequest(llvm::StringRef JSON);
+llvm::Expected<TargetRequest> parseListRequest(llvm::StringRef JSON);
+
+} // namespace r3
+
+#endif
