@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 import msgspec
+from rich.console import Console
+from rich.table import Table
+
+PIPE_WIDTH = 200
+"""Columns for a table that does not go to a terminal."""
 
 
 def say(message: str) -> None:
@@ -17,3 +23,33 @@ def say(message: str) -> None:
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output; data classes become objects."""
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def print_table(table: Table) -> None:
+    """Print a table on standard output, as wide as the terminal."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PIPE_WIDTH)
+    console.print(table)
+
+
+def human_bytes(size: float) -> str:
+    """Bytes with a binary unit: ``1.5 GiB``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def human_time(nanoseconds: float) -> str:
+    """A time with three or four digits and its unit: ``12.3 us``."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:.4g} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def human_dimensions(dimensions: Iterable[int]) -> str:
+    """``(4, 1, 1)`` as ``4,1,1``, the form that options take."""
+    return ",".join(map(str, dimensions))

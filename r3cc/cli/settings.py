@@ -97,10 +97,10 @@ def _default_map(ctx: click.Context, path: Path, document: dict[str, Any]) -> di
     assert isinstance(group, click.Group)
     shared = {key: document.pop(key) for key in SHARED_OPTIONS if not isinstance(document.get(key, {}), dict)}
     defaults = _group_defaults(ctx, group, path, "", document)
-    for verb in group.list_commands(ctx) if shared else ():
-        command = group.get_command(ctx, verb)
-        if command is not None:
-            _share(ctx, command, path, defaults.setdefault(verb, {}), shared)
+    verb = ctx.invoked_subcommand or ""
+    command = group.get_command(ctx, verb) if shared else None
+    if command is not None:
+        _share(ctx, command, path, defaults.setdefault(verb, {}), shared)
     return defaults
 
 

@@ -136,4 +136,6 @@ class Recording(msgspec.Struct, frozen=True):
     host: str
     device: str
     exit_status: int | None
-    """None when the recording is still running or was killed."""
+    """None when the recording is still running or was killed; 128 + signal when one ended the application."""
+    pid: int = 0
+    """Process of `r3 record` on ``host``."""

@@ -80,22 +80,26 @@ class PackReader:
     def scan(self, start: int = 0) -> Iterator[Record | Torn]:
         """Records from ``start`` on; a Torn comes last if the rest cannot be read.
 
-        Only documents and the last record have their checksum taken here; a chunk's is taken when it is read.
+        Only documents, and the last record before the end or before a Torn, have their checksum taken here;
+        another chunk's is taken when it is read.
         """
         size = self.size()
-        offset = start
-        while offset < size:
-            record = self._header(offset, size)
-            if isinstance(record, Record) and (record.type is RecordType.DOCUMENT or record.end == size):
-                record = self._checked(record)
-            yield record
-            if isinstance(record, Torn):
-                return
-            offset = record.end
+        entry = self._header(start, size)
+        while isinstance(entry, Record):
+            following = self._header(entry.end, size)
+            if entry.type is RecordType.DOCUMENT or not isinstance(following, Record):
+                problem = self._problem(entry)
+                if problem is not None:
+                    yield problem
+                    return
+            yield entry
+            entry = following
+        if entry is not None:
+            yield entry
 
     def content(self, record: Record) -> bytes:
         """Uncompressed content, checked against checksum and key; raises DamagedRecord."""
-        payload = self._payload(record)
+        payload = self.stored(record)[HEADER.size :]
         try:
             content = zstandard.ZstdDecompressor().decompress(payload)
         except zstandard.ZstdError as error:
@@ -104,7 +108,20 @@ class PackReader:
             raise DamagedRecord("its content does not have its key")
         return content
 
-    def _header(self, offset: int, size: int) -> Record | Torn:
+    def stored(self, record: Record) -> bytes:
+        """The whole record as it stands in the file, checked against its checksum; raises DamagedRecord."""
+        stored = os.pread(self._file, HEADER.size + record.size, record.offset)
+        digest = xxhash.xxh3_64(stored[:CHECKED])
+        digest.update(memoryview(stored)[HEADER.size :])
+        checksum = digest.intdigest().to_bytes(8, "little")
+        if len(stored) != HEADER.size + record.size or checksum != stored[CHECKED : HEADER.size]:
+            raise DamagedRecord("its checksum is wrong")
+        return stored
+
+    def _header(self, offset: int, size: int) -> Record | Torn | None:
+        """What stands at an offset; None at the end."""
+        if offset == size:
+            return None
         if size - offset < HEADER.size:
             return Torn(offset, "the last record's header is cut off")
         magic, kind, length, key, _ = HEADER.unpack(os.pread(self._file, HEADER.size, offset))
@@ -116,20 +133,9 @@ class PackReader:
             return Torn(offset, "the last record's payload is cut off")
         return Record(RecordType(kind), key, offset, length)
 
-    def _checked(self, record: Record) -> Record | Torn:
+    def _problem(self, record: Record) -> Torn | None:
         try:
-            self._payload(record)
+            self.stored(record)
         except DamagedRecord as error:
             return Torn(record.offset, f"a record is damaged: {error}")
-        return record
-
-    def _payload(self, record: Record) -> bytes:
-        stored = os.pread(self._file, HEADER.size + record.size, record.offset)
-        digest = xxhash.xxh3_64(stored[:CHECKED])
-        digest.update(memoryview(stored)[HEADER.size :])
-        if (
-            len(stored) != HEADER.size + record.size
-            or digest.intdigest().to_bytes(8, "little") != stored[CHECKED : HEADER.size]
-        ):
-            raise DamagedRecord("its checksum is wrong")
-        return stored[HEADER.size :]
+        return None

@@ -1,0 +1,113 @@
+"""``r3 ls``: kernels of a recording by share of device time, or modules of a binary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from r3cc.cli.options import json_option, recording_option, store_option
+from r3cc.cli.output import human_time, print_json, print_table, say
+from r3cc.store import Store
+from r3cc.store.binary import EmbeddedModule, read_binary
+from r3cc.store.demangle import demangle
+from r3cc.store.model import Kernel
+
+
+@click.command()
+@store_option
+@recording_option
+@json_option
+@click.option("--binary", type=click.Path(path_type=Path), metavar="FILE", help="List what FILE carries instead.")
+def ls(store: Path, recording: str | None, as_json: bool, binary: Path | None) -> None:
+    """List the kernels of a recording by their share of device time."""
+    if binary is not None:
+        list_binary(binary, as_json)
+        return
+    with Store.open(store) as opened:
+        chosen = opened.recording(recording)
+        kernels = opened.kernels(chosen.id)
+    if as_json:
+        print_json({"kernels": [kernel_document(kernel) for kernel in kernels]})
+        return
+    if not kernels:
+        say(f"the recording {chosen.id} holds no kernel; see `r3 store ls` for others")
+        return
+    print_table(kernel_table(kernels))
+
+
+def kernel_document(kernel: Kernel) -> dict[str, object]:
+    """The JSON of one kernel that scripts rely on; times in milliseconds."""
+    return {
+        "id": kernel.id,
+        "name": kernel.name,
+        "demangled": kernel.demangled,
+        "module": kernel.module,
+        "device": kernel.device,
+        "share": kernel.share,
+        "total_ms": kernel.total_ns / 1e6,
+        "launches": kernel.launches,
+        "recorded": kernel.recorded,
+        "not_recordable": [{"reason": entry.reason, "launches": entry.launches} for entry in kernel.not_recordable],
+    }
+
+
+def kernel_table(kernels: list[Kernel]) -> Table:
+    """One row a kernel."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("id", no_wrap=True)
+    table.add_column("kernel", overflow="fold", ratio=3)
+    for name in ("share", "total", "launches", "recorded"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("not recordable", overflow="fold", ratio=2)
+    for kernel in kernels:
+        reasons = "; ".join(f"{entry.launches}: {entry.reason}" for entry in kernel.not_recordable)
+        table.add_row(
+            kernel.id,
+            kernel.demangled,
+            f"{kernel.share:.1%}",
+            human_time(kernel.total_ns),
+            str(kernel.launches),
+            str(kernel.recorded),
+            reasons,
+        )
+    return table
+
+
+def list_binary(path: Path, as_json: bool) -> None:
+    """Print the modules, architectures and kernels that a binary carries."""
+    modules = read_binary(path)
+    if as_json:
+        print_json({"binary": str(path), "modules": [binary_document(module) for module in modules]})
+        return
+    if not modules:
+        say(f"{path} carries no device module; build it with r3-clang++")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("module", "architecture", "source"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("kernel", overflow="fold")
+    for module in modules:
+        rows = [demangle(kernel["name"]) for kernel in module.info.get("kernels", [])] or [""]
+        source = str(module.info.get("source", "")) + (" (RDC)" if module.relocatable else "")
+        for number, kernel in enumerate(rows):
+            head = (str(module.info.get("module", ""))[:12], str(module.info.get("architecture", "")), source)
+            table.add_row(*(head if number == 0 else ("", "", "")), kernel)
+    print_table(table)
+
+
+def binary_document(module: EmbeddedModule) -> dict[str, object]:
+    """The JSON of one module in a binary."""
+    return {
+        "module": module.info.get("module"),
+        "architecture": module.info.get("architecture"),
+        "source": module.info.get("source"),
+        "relocatable": module.relocatable,
+        "tuned": module.tuned,
+        "bitcode_bytes": len(module.bitcode),
+        "kernels": [
+            {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line")}
+            for kernel in module.info.get("kernels", [])
+        ],
+    }

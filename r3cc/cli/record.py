@@ -1,0 +1,104 @@
+"""``r3 record``: run an application and keep launches of its kernels."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from r3cc.cli.options import DeviceName, Size, store_option
+from r3cc.cli.output import human_bytes, human_time, say
+from r3cc.record.options import RecordOptions, Snapshot
+from r3cc.record.run import record as run_recording
+from r3cc.record.summary import Summary, summarise
+from r3cc.store import Store
+from r3cc.store.model import Recording
+
+BUILD_WITH = (
+    "build it with r3-clang++ (CMake: -DCMAKE_CXX_COMPILER=r3-clang++ -DCMAKE_CUDA_COMPILER=r3-clang++) "
+    "so that its kernels' IR travels with it"
+)
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@store_option
+@click.option("--kernels", metavar="REGEX", default="", help="Record kernels whose name matches.  [default: all]")
+@click.option(
+    "--launches", type=click.IntRange(0), default=3, show_default=True, help="Launches kept per kernel and shape."
+)
+@click.option(
+    "--held-out", type=click.IntRange(0), default=1, show_default=True, help="Further ones that no search sees."
+)
+@click.option(
+    "--skip", type=click.IntRange(0), default=0, show_default=True, help="First launches of a kernel to pass over."
+)
+@click.option(
+    "--snapshot",
+    type=click.Choice([kind.value for kind in Snapshot]),
+    default=Snapshot.REACHABLE.value,
+    show_default=True,
+    help="Memory that a launch carries: what its arguments and globals reach, or all.",
+)
+@click.option("--quota", type=Size(), help="Stop recording at this size (20G).  [default: a quarter of the free disk]")
+@click.option(
+    "--device", type=DeviceName(), envvar="R3_DEVICE", help="cpu or cuda:N.  [default: the application's GPU]"
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- APP [ARGS]...")
+def record(
+    store: Path,
+    kernels: str,
+    launches: int,
+    held_out: int,
+    skip: int,
+    snapshot: str,
+    quota: int | None,
+    device: str | None,
+    command: tuple[str, ...],
+) -> int:
+    """Run APP, and keep launches of its kernels with the memory they ran on.
+
+    Exits with the application's status; 128 + signal if one ended it.
+    """
+    options = RecordOptions(kernels, launches, held_out, skip, Snapshot(snapshot), quota)
+    with Store.create(store) as opened:
+        finished = run_recording(opened, command, options, device)
+        report(opened, store, finished)
+    assert finished.exit_status is not None
+    return finished.exit_status
+
+
+def report(store: Store, path: Path, recording: Recording) -> None:
+    """Say what was recorded, and what comes next."""
+    summary = summarise(store, recording.id)
+    say(f"recording {recording.id} of `{shlex.join(recording.command)}` on {recording.device}: {_ending(recording)}")
+    if summary.kernels == 0:
+        say(_nothing(summary, recording))
+        return
+    say(
+        f"{summary.kernels} kernels, {summary.launches} launches seen, {summary.recorded} recorded, "
+        f"{human_bytes(summary.bytes)} in {path}; {_slow_down(summary)}"
+    )
+    for reason, launches in summary.not_recordable:
+        say(f"not recordable: {launches} launches: {reason}")
+    if summary.incomplete:
+        say(f"{summary.incomplete} of {summary.processes} processes were killed; what they had recorded is there")
+    if summary.kernels_with_ir == 0:
+        say(f"no kernel of {recording.command[0]} carries R3's note; {BUILD_WITH}")
+    say(f"next: `r3 ls{'' if path == Path('r3-store') else f' --store {shlex.quote(str(path))}'}`")
+
+
+def _ending(recording: Recording) -> str:
+    status = recording.exit_status or 0
+    how = f"ended by signal {status - 128}" if status > 128 else f"exit status {status}"
+    return f"{human_time(recording.wall_ns)}, {how}"
+
+
+def _nothing(summary: Summary, recording: Recording) -> str:
+    if summary.processes == 0:
+        return f"nothing was recorded: {recording.command[0]} did not use the device; {BUILD_WITH}"
+    return f"nothing was recorded: {recording.command[0]} launched no kernel"
+
+
+def _slow_down(summary: Summary) -> str:
+    return f"{summary.slow_down:.2f}x slower for snapshots ({human_time(summary.recording_ns)})"

@@ -1,0 +1,145 @@
+"""``r3 store``: list, remove, verify and clean what a store holds."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from r3cc.cli.options import json_option, store_option
+from r3cc.cli.output import human_bytes, human_time, print_json, print_table, say
+from r3cc.errors import R3Error
+from r3cc.record.summary import Summary, summarise
+from r3cc.store import Store
+from r3cc.store.gc import collect, is_running, measure
+from r3cc.store.model import Recording
+from r3cc.store.recordings import Recordings
+from r3cc.store.verify import StoreReport
+from r3cc.store.verify import verify as verify_store
+
+
+@click.group()
+def store() -> None:
+    """List, remove, verify and clean recordings."""
+
+
+@store.command()
+@store_option
+@json_option
+def ls(store: Path, as_json: bool) -> None:
+    """List the recordings, the oldest first."""
+    with Store.open(store) as opened:
+        entries = [(recording, summarise(opened, recording.id)) for recording in opened.recordings()]
+        searches = len(opened.searches.all())
+    if as_json:
+        print_json({"recordings": [recording_document(*entry) for entry in entries], "searches": searches})
+        return
+    if not entries:
+        say(f"the store {store} is empty: record a run with `r3 record -- app` first")
+        return
+    print_table(recording_table(entries))
+
+
+@store.command()
+@store_option
+@click.argument("recordings", nargs=-1, required=True, metavar="RECORDING...")
+def rm(store: Path, recordings: tuple[str, ...]) -> None:
+    """Remove recordings, each named by its id or a unique part of it."""
+    with Store.open(store) as opened:
+        chosen = {opened.recording(given).id: opened.recording(given) for given in recordings}
+        for recording in chosen.values():
+            if is_running(recording, opened.processes(recording.id)):
+                raise R3Error(f"the recording {recording.id} is still being written on {recording.host}")
+        for identifier in chosen:
+            Recordings(opened.path / "recordings").remove(identifier)
+            say(f"removed the recording {identifier}")
+
+
+@store.command()
+@store_option
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, store: Path, as_json: bool) -> None:
+    """Check every record; exit with 1 when something that was complete cannot be read."""
+    with Store.open(store) as opened:
+        report = verify_store(opened)
+    if as_json:
+        print_json({"sound": report.sound, "report": report})
+    else:
+        _say_report(report)
+    ctx.exit(0 if report.sound else 1)
+
+
+@store.command()
+@store_option
+@click.option("--dry-run", is_flag=True, help="Say what would be freed, and change nothing.")
+def gc(store: Path, dry_run: bool) -> None:
+    """Free what nothing names any more, torn tails, and the cache."""
+    with Store.open(store) as opened:
+        collected = measure(opened) if dry_run else collect(opened)
+    verb = "would free" if dry_run else "freed"
+    say(f"{verb} {human_bytes(collected.packs)} in packs and {human_bytes(collected.cache)} in the cache")
+    for identifier in collected.running:
+        say(f"left the recording {identifier} alone: it may still be written")
+
+
+def recording_document(recording: Recording, summary: Summary) -> dict[str, object]:
+    """The JSON of one recording; times in milliseconds."""
+    return {
+        "id": recording.id,
+        "command": list(recording.command),
+        "start": recording.start,
+        "host": recording.host,
+        "device": recording.device,
+        "wall_ms": recording.wall_ns / 1e6,
+        "exit_status": recording.exit_status,
+        "processes": summary.processes,
+        "kernels": summary.kernels,
+        "launches": summary.launches,
+        "recorded": summary.recorded,
+        "bytes": summary.bytes,
+    }
+
+
+def recording_table(entries: list[tuple[Recording, Summary]]) -> Table:
+    """One row a recording."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("recording", no_wrap=True)
+    table.add_column("command", overflow="fold")
+    for name in ("host", "device", "wall", "exit"):
+        table.add_column(name, no_wrap=True)
+    for name in ("processes", "kernels", "launches", "recorded", "size"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for recording, summary in entries:
+        table.add_row(
+            recording.id,
+            shlex.join(recording.command),
+            recording.host,
+            recording.device,
+            human_time(recording.wall_ns),
+            "-" if recording.exit_status is None else str(recording.exit_status),
+            *map(str, (summary.processes, summary.kernels, summary.launches, summary.recorded)),
+            human_bytes(summary.bytes),
+        )
+    return table
+
+
+def _say_report(report: StoreReport) -> None:
+    for pack in report.packs:
+        for problem in pack.damaged:
+            say(f"{pack.recording}/{pack.pack}: damaged: {problem}")
+        if pack.torn is not None:
+            say(
+                f"{pack.recording}/{pack.pack}: torn tail: the last {pack.torn.bytes} bytes are dropped: "
+                f"{pack.torn.reason}"
+            )
+    for name in report.killed:
+        say(f"{name}: the process did not end by itself; what it had recorded by then is there")
+    for problem in report.missing:
+        say(f"missing: {problem}")
+    chunks = sum(pack.chunks for pack in report.packs)
+    verdict = "sound" if report.sound else "damaged"
+    size = human_bytes(sum(pack.bytes for pack in report.packs))
+    say(f"{verdict}: {len(report.packs)} packs, {chunks} chunks, {size}")

@@ -1,0 +1,54 @@
+"""What a program needs to run its kernels on the host: its modules lowered, and the cpu device as its CUDA runtime."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from r3cc.errors import R3Error
+from r3cc.record.application import LoadedLibrary, loaded_libraries
+from r3cc.store import Store
+from r3cc.store.binary import read_binary
+from r3cc.store.elf import is_elf
+from r3cc.toolchain.native import native_library
+
+CUDART = re.compile(r"libcudart\.so\.(\d+)")
+SYSTEM_FOLDERS = (Path("/lib"), Path("/usr/lib"), Path("/lib64"), Path("/usr/lib64"))
+
+
+def cpu_environment(program: Path, store: Store) -> dict[str, str]:
+    """Variables under which ``program`` runs on the cpu device; builds the modules that the store's cache lacks.
+
+    Raises R3Error with the reason when the program can't run there.
+    """
+    libraries = loaded_libraries(program)
+    binaries = binaries_with_modules(program, libraries)
+    major = cudart_major(libraries)
+    if not binaries:
+        raise R3Error(
+            f"neither {program} nor a library that it loads at start carries device code built by R3: build it with "
+            "r3-clang++ (CMake: -DCMAKE_CXX_COMPILER=r3-clang++ -DCMAKE_CUDA_COMPILER=r3-clang++)"
+        )
+    if major is None:
+        raise R3Error(
+            f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
+            "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one"
+        )
+    from r3cc.record.cpu_modules import prepare_modules
+
+    runtime = native_library(f"cpu/cuda{major}/libcudart.so.{major}")
+    return prepare_modules(binaries, store) | {"LD_PRELOAD": str(runtime)}
+
+
+def cudart_major(libraries: Sequence[LoadedLibrary]) -> str | None:
+    """Major version of the shared CUDA runtime that is asked for, found or not; None without one."""
+    matches = (CUDART.fullmatch(library.name) for library in libraries)
+    return next((match[1] for match in matches if match is not None), None)
+
+
+def binaries_with_modules(program: Path, libraries: Sequence[LoadedLibrary]) -> list[Path]:
+    """Those of a program and its libraries that carry R3 notes; the system's own libraries are not read."""
+    paths = [library.path for library in libraries if library.path is not None]
+    candidates = [program, *(path for path in paths if path.parent not in SYSTEM_FOLDERS)]
+    return [path for path in candidates if is_elf(path) and read_binary(path)]

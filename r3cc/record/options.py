@@ -1,0 +1,66 @@
+"""What a recording keeps, and how the recorder is told (docs/recorder.md)."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from r3cc.errors import UsageError
+
+REG_EXTENDED = 1
+REGEX_T_BYTES = 256
+"""More than the size of any C library's regex_t."""
+
+
+class Snapshot(enum.StrEnum):
+    """Which memory a launch carries."""
+
+    REACHABLE = "reachable"
+    ALL = "all"
+
+
+class RecordOptions(msgspec.Struct, frozen=True):
+    """What is recorded of every process."""
+
+    kernels: str = ""
+    """POSIX extended regular expression; empty takes every kernel."""
+    launches: int = 3
+    """Launches kept per kernel and shape."""
+    held_out: int = 1
+    """Further ones that no search may see."""
+    skip: int = 0
+    """Launches of each kernel passed over first."""
+    snapshot: Snapshot = Snapshot.REACHABLE
+    quota: int | None = None
+    """Bytes that a process may write; None takes a quarter of the free disk."""
+
+
+def recorder_environment(options: RecordOptions, recording: Path) -> dict[str, str]:
+    """Variables that the recorder reads. Raises UsageError for a regular expression that it would refuse."""
+    check_expression(options.kernels)
+    quota = options.quota if options.quota is not None else shutil.disk_usage(recording).free // 4
+    return {
+        "R3_RECORD_DIR": str(recording),
+        "R3_RECORD_KERNELS": options.kernels,
+        "R3_RECORD_LAUNCHES": str(options.launches),
+        "R3_RECORD_HELD_OUT": str(options.held_out),
+        "R3_RECORD_SKIP": str(options.skip),
+        "R3_RECORD_SNAPSHOT": options.snapshot.value,
+        "R3_RECORD_QUOTA_BYTES": str(quota),
+    }
+
+
+def check_expression(text: str) -> None:
+    """Raise UsageError unless the C library, which the recorder uses, takes ``text``."""
+    library = ctypes.CDLL(None)
+    compiled = ctypes.create_string_buffer(REGEX_T_BYTES)
+    code = library.regcomp(compiled, text.encode(), REG_EXTENDED)
+    if code != 0:
+        message = ctypes.create_string_buffer(200)
+        library.regerror(code, compiled, message, len(message))
+        raise UsageError(f"--kernels '{text}' is not a POSIX extended regular expression: {message.value.decode()}")
+    library.regfree(compiled)

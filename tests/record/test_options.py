@@ -1,0 +1,66 @@
+"""What the recorder is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r3cc.errors import R3Error, UsageError
+from r3cc.record import run
+from r3cc.record.options import RecordOptions, Snapshot, recorder_environment
+from r3cc.record.run import choose_device, joined_environment
+
+
+def test_every_option_becomes_a_variable(tmp_path: Path) -> None:
+    options = RecordOptions("step|flux", 5, 2, 7, Snapshot.ALL, 1 << 30)
+    assert recorder_environment(options, tmp_path) == {
+        "R3_RECORD_DIR": str(tmp_path),
+        "R3_RECORD_KERNELS": "step|flux",
+        "R3_RECORD_LAUNCHES": "5",
+        "R3_RECORD_HELD_OUT": "2",
+        "R3_RECORD_SKIP": "7",
+        "R3_RECORD_SNAPSHOT": "all",
+        "R3_RECORD_QUOTA_BYTES": "1073741824",
+    }
+
+
+def test_the_default_quota_is_part_of_the_free_disk(tmp_path: Path) -> None:
+    assert int(recorder_environment(RecordOptions(), tmp_path)["R3_RECORD_QUOTA_BYTES"]) > 0
+
+
+@pytest.mark.parametrize("expression", ["(", "[a", "a{2"])
+def test_a_bad_expression_is_a_sentence(tmp_path: Path, expression: str) -> None:
+    with pytest.raises(UsageError, match="regular expression"):
+        recorder_environment(RecordOptions(expression), tmp_path)
+
+
+def test_what_the_user_preloads_stays() -> None:
+    joined = joined_environment({"LD_PRELOAD": "a.so", "HOME": "/h"}, {"LD_PRELOAD": "r3.so", "X": "1"})
+    assert joined == {"LD_PRELOAD": "r3.so:a.so", "HOME": "/h", "X": "1"}
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "expected"),
+    [(None, 1, "cuda:0"), ("cuda:1", 2, "cuda:1"), ("cpu", 0, "cpu")],
+)
+def test_the_device(monkeypatch: pytest.MonkeyPatch, given: str | None, count: int, expected: str) -> None:
+    monkeypatch.setattr(run, "count_cuda_devices", lambda: count)
+    assert choose_device(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "message"),
+    [
+        (None, 0, "--device cpu"),
+        ("cuda:0", 0, "--device cpu"),
+        ("cuda:2", 2, "no device cuda:2"),
+        ("hip:0", 1, "does not record on hip:0"),
+    ],
+)
+def test_a_wrong_device_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, count: int, message: str
+) -> None:
+    monkeypatch.setattr(run, "count_cuda_devices", lambda: count)
+    with pytest.raises(R3Error, match=message):
+        choose_device(given)
