@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import numpy as np
 import pytest
-from conftest import run_pipeline
 
 from r3cc.errors import R3Error
 from r3cc.tune.edits import (
@@ -26,6 +25,7 @@ from r3cc.tune.edits import (
 from r3cc.tune.mutation import MAX_EDITS, EditSampler
 from r3cc.tune.passes import Level, Vocabulary
 from r3cc.tune.pipeline import parse_pipeline, print_pipeline
+from tests.tune.llvm_opt import run_pipeline
 
 SMALL = BasePipeline("globalopt,function<eager-inv>(sroa<modify-cfg>,loop-mssa(licm<a>),gvn<>,gvn<>),function(),verify")
 

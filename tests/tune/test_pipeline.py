@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from conftest import o3_text
 from hypothesis import given
 from hypothesis import strategies as st
 
 from r3cc.errors import R3Error
 from r3cc.tune.pipeline import Node, leaves, parse_pipeline, print_pipeline, without_empty_adaptors
+from tests.tune.llvm_opt import o3_text
 
 names = st.text("abz-019", min_size=1, max_size=6)
 parameters = st.none() | st.text("ab;=-1", max_size=6) | st.just("a><b") | st.just("a<b>;c")

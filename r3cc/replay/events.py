@@ -1,0 +1,146 @@
+"""The events of a search's log (docs/search-log.md): the one format that searches write and reports read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from r3cc.replay.model import Candidate, Evaluation, Interval
+
+VERSION = 1
+"""Raised when a log of an older version can no longer be continued."""
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True, omit_defaults=True):
+    """What every line has."""
+
+    at: float
+    """Seconds since 1970 (UTC)."""
+
+
+class KernelPlan(msgspec.Struct, frozen=True):
+    """A kernel of the search and its part of the budget."""
+
+    kernel: str
+    """Kernel id."""
+    module: str
+    name: str
+    demangled: str
+    share: float
+    """Share of the recording's device time, 0 to 1."""
+    numerics: str
+    changes_module: bool = False
+    """Module-scope knobs were searched for it."""
+
+
+class Begin(Event, frozen=True, tag="begin"):
+    """First line: what is searched, and everything that its course depends on."""
+
+    version: int
+    recording: str
+    device: str
+    device_name: str
+    optimizer: str
+    seed: int
+    kernels: tuple[KernelPlan, ...]
+    versions: dict[str, str]
+    """Of R3, LLVM, nevergrad and numpy."""
+
+
+class Session(Event, frozen=True, tag="session"):
+    """A process begins or continues the search."""
+
+    pid: int
+    host: str
+    budget: int | None
+    """Evaluations over all kernels and sessions; None without a limit."""
+    time_s: float | None
+    """Wall time of this session; None without a limit."""
+
+
+class Baseline(Event, frozen=True, tag="baseline"):
+    """The recorded build's own code, judged before a kernel's search."""
+
+    kernel: str
+    evaluation: Evaluation
+    noise: float
+    """Relative half-width of its interval."""
+    width: int
+    """Evaluations in flight that the optimizer was made for."""
+
+
+class Proposal(Event, frozen=True, tag="proposal"):
+    """A candidate that the optimizer asked for. ``n`` counts the proposals of the whole search."""
+
+    n: int
+    kernel: str
+    source: str
+    """Part of the optimizer that asked: pipeline, knobs, random, seed, o3, minimize."""
+    genotype: dict[str, Any]
+    candidate: Candidate
+    changes: tuple[str, ...]
+    """What differs from the baseline, as people read it."""
+    repeats: int | None = None
+    """Proposal with the same candidate, whose answer is told again; nothing is evaluated."""
+
+
+class Answer(Event, frozen=True, tag="evaluation"):
+    """What became of proposal ``n``, and the loss that the optimizer was told."""
+
+    n: int
+    kernel: str
+    evaluation: Evaluation
+    loss: float
+
+
+class Incumbent(Event, frozen=True, tag="incumbent"):
+    """Proposal ``n`` is the kernel's best so far by its search-time ratio."""
+
+    n: int
+    kernel: str
+    ratio: float
+
+
+class Stop(Event, frozen=True, tag="stop"):
+    """A kernel's search ends, and why: budget, time, plateau or exhausted. An interrupted one has no such line."""
+
+    kernel: str
+    reason: str
+
+
+class Final(Event, frozen=True, tag="final"):
+    """A finalist measured again in fresh processes. Round 1 chooses, round 2 gives the number that is reported."""
+
+    kernel: str
+    n: int | None
+    """Proposal; None for the baseline against itself."""
+    round: int
+    evaluation: Evaluation
+
+
+class Result(Event, frozen=True, tag="result"):
+    """A kernel's verdict. ``n`` None: no improvement."""
+
+    kernel: str
+    n: int | None
+    candidate: Candidate
+    changes: tuple[str, ...]
+    baseline_ns: Interval | None
+    best_ns: Interval | None
+    speedup: Interval | None
+    """Baseline over best; of the best finalist even when it is no improvement."""
+    note: str = ""
+
+
+class End(Event, frozen=True, tag="end"):
+    """The search is complete."""
+
+
+AnyEvent = Begin | Session | Baseline | Proposal | Answer | Incumbent | Stop | Final | Result | End
+
+
+def decode_event(event: dict[str, Any]) -> AnyEvent:
+    """The value of one line; raises msgspec.ValidationError when it is not one of this version."""
+    value: AnyEvent = msgspec.convert(event, AnyEvent)
+    return value

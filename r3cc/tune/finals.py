@@ -1,0 +1,124 @@
+"""Finalists: the best of many noisy numbers is too good, so the winner is chosen and measured again.
+
+Round 1 measures the best few again in fresh processes, interleaved with the baseline, on held-out launches too, and
+chooses one. Round 2 measures that one alone, again in fresh processes: its number was not chosen for being low, and is
+the one reported. Inside the interval, or that of the baseline against itself, there is no improvement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from r3cc.farm.evaluator import Evaluator
+from r3cc.replay.events import Final, KernelPlan, Result
+from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.tune.kernel_search import Judged, KernelSearch
+
+FINALISTS = 5
+ROUNDS = (
+    TimingPlan(warmups=3, samples=31, held_out=True),
+    TimingPlan(warmups=3, samples=61, held_out=True),
+)
+"""How a finalist is measured in round 1 and in round 2."""
+OpenEvaluator = Callable[[], Evaluator]
+Emit = Callable[[Final], None]
+T = TypeVar("T")
+
+
+def finalists(search: KernelSearch) -> tuple[Judged, ...]:
+    """The best few candidates below the baseline, one for each code object and launch."""
+    good = [judged for judged in search.judged.values() if judged.evaluation.status is Status.OK and judged.loss < 0]
+    good.sort(key=lambda judged: (judged.loss, len(judged.genotype.edits) + len(judged.genotype.knobs), judged.n))
+    distinct: dict[object, Judged] = {}
+    for judged in good:
+        evaluation = judged.evaluation
+        distinct.setdefault((evaluation.object_hash or judged.n, evaluation.candidate.launch), judged)
+    return tuple(distinct.values())[:FINALISTS]
+
+
+def decide(
+    plan: KernelPlan,
+    search: KernelSearch,
+    baseline: Evaluation,
+    chosen: Sequence[Judged],
+    open_: OpenEvaluator,
+    emit: Emit,
+) -> Result:
+    """Measure the finalists again and say what was gained."""
+    if not chosen:
+        return no_improvement(plan, baseline, "no candidate was faster in the search")
+    _, judged_again = _measure(plan, 1, chosen, open_, emit)
+    order = sorted(zip(chosen, judged_again, strict=True), key=lambda pair: _median(pair[1]))
+    for judged, first in order:
+        if first.status is not Status.OK:
+            continue
+        against_itself, (second,) = _measure(plan, 2, [judged], open_, emit)
+        if second.status is Status.OK:
+            return _verdict(plan, search, judged, second, against_itself)
+    return no_improvement(plan, baseline, "no finalist passed again in fresh processes")
+
+
+def no_improvement(plan: KernelPlan, baseline: Evaluation, note: str) -> Result:
+    """The verdict when there is nothing to report but the baseline."""
+    return Result(
+        at=time.time(),
+        kernel=plan.kernel,
+        n=None,
+        candidate=Candidate(),
+        changes=(),
+        baseline_ns=baseline.baseline_ns or baseline.time_ns,
+        best_ns=None,
+        speedup=None,
+        note=note,
+    )
+
+
+def inverse(ratio: Interval) -> Interval:
+    """Speedup (baseline over candidate) of a ratio (candidate over baseline)."""
+    return Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low, ratio.samples)
+
+
+def _measure(
+    plan: KernelPlan, number: int, chosen: Sequence[Judged], open_: OpenEvaluator, emit: Emit
+) -> tuple[Evaluation, list[Evaluation]]:
+    """Evaluations of the baseline against itself and of ``chosen``, from an evaluator of their own."""
+    timing = ROUNDS[number - 1]
+    with open_() as evaluator:
+        futures = [evaluator.submit(candidate, timing) for candidate in (Candidate(), *_candidates(chosen))]
+        evaluations = [future.result() for future in futures]
+    for n, evaluation in zip((None, *(judged.n for judged in chosen)), evaluations, strict=True):
+        emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
+    return evaluations[0], evaluations[1:]
+
+
+def _candidates(chosen: Iterable[Judged]) -> Iterable[Candidate]:
+    return (judged.evaluation.candidate for judged in chosen)
+
+
+def _verdict(
+    plan: KernelPlan, search: KernelSearch, judged: Judged, evaluation: Evaluation, against_itself: Evaluation
+) -> Result:
+    assert evaluation.ratio is not None
+    gained = evaluation.ratio.high < min(1.0, _low(against_itself))
+    return Result(
+        at=time.time(),
+        kernel=plan.kernel,
+        n=judged.n if gained else None,
+        candidate=judged.evaluation.candidate if gained else Candidate(),
+        changes=search.space.changes(judged.genotype) if gained else (),
+        baseline_ns=evaluation.baseline_ns,
+        best_ns=evaluation.time_ns if gained else None,
+        speedup=inverse(evaluation.ratio),
+        note="" if gained else "no improvement beyond the interval",
+    )
+
+
+def _median(evaluation: Evaluation) -> float:
+    return evaluation.ratio.median if evaluation.ratio is not None else float("inf")
+
+
+def _low(evaluation: Evaluation) -> float:
+    """Lower bound of the baseline against itself."""
+    return evaluation.ratio.low if evaluation.status is Status.OK and evaluation.ratio is not None else 1.0

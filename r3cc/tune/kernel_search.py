@@ -1,0 +1,168 @@
+"""The search over one kernel as a state machine: it is asked for proposals and told evaluations, and never waits.
+
+A live search and the replay of an event log drive it in the same way, so both end in the same state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from r3cc.replay.events import Answer, AnyEvent, Proposal
+from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.tune.genotype import Genotype
+from r3cc.tune.proposers import Proposer
+from r3cc.tune.space import Space
+
+PENALTY = 0.1
+"""How far above the worst valid loss a failure lies: finite and near, so that no optimizer's scale is wrecked."""
+PATIENCE = 6
+"""Proposals per knob without an improvement beyond noise that make a plateau."""
+LEAST_PATIENCE = 80
+SEED = "seed"
+"""Source of proposals that every search begins with."""
+MINIMIZE = "minimize"
+"""Source of proposals that take an edit away from the incumbent."""
+REPEATS_IN_A_ROW = 200
+"""Repeated candidates without a new one that show the space to be exhausted."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A proposal with its answer."""
+
+    n: int
+    genotype: Genotype
+    evaluation: Evaluation
+    loss: float
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A proposal that waits for its answer."""
+
+    n: int
+    source: str
+    genotype: Genotype
+    candidate: Candidate
+    repeats: int | None
+    """The proposal with the same candidate, if there was one."""
+    ticket: int | None
+    """The optimizer's; None when it did not ask for this one."""
+
+
+class KernelSearch:
+    """Proposals, answers and incumbents of one kernel."""
+
+    def __init__(self, space: Space, proposer: Proposer, noise: float, seeds: Sequence[Genotype] = ()) -> None:
+        self.space = space
+        self.noise = noise
+        self.incumbents: list[Judged] = []
+        """Best so far, each better than the one before."""
+        self.judged: dict[int, Judged] = {}
+        self.pending: dict[int, Asked] = {}
+        self.stopped: str | None = None
+        self._proposer = proposer
+        self._seeds = deque(seeds)
+        self._diverged = False
+        self._by_candidate: dict[str, int] = {}
+        self._worst = 0.0
+        self._last_gain = 0
+        self._repeats = 0
+
+    @property
+    def evaluations(self) -> int:
+        """Candidates evaluated or under way."""
+        return len(self._by_candidate)
+
+    @property
+    def best_loss(self) -> float:
+        """Loss of the incumbent; 0, the baseline, when there is none."""
+        return self.incumbents[-1].loss if self.incumbents else 0.0
+
+    @property
+    def plateau(self) -> bool:
+        """No improvement beyond noise for as many evaluations as the space's size deserves."""
+        patience = max(LEAST_PATIENCE, PATIENCE * (len(self.space.knobs) + 4))
+        return self.evaluations - self._last_gain >= patience
+
+    def ask(self, n: int) -> Asked | None:
+        """The next proposal, numbered ``n``; None when there is nothing new to propose.
+
+        A candidate that was evaluated before is told again at once. One whose evaluation is under way waits for it.
+        """
+        if self._seeds:
+            return self._register(n, SEED, self._seeds.popleft(), None)
+        suggestion = None if self._repeats > REPEATS_IN_A_ROW else self._proposer.ask()
+        if suggestion is None:
+            return None
+        return self._register(n, suggestion.source, suggestion.genotype, suggestion.ticket)
+
+    def propose(self, n: int, source: str, genotype: Genotype) -> Asked:
+        """A proposal that does not come from the optimizer, which learns from it all the same."""
+        return self._register(n, source, genotype, None)
+
+    def repeat(self, n: int, source: str, genotype: Genotype) -> Asked:
+        """A proposal of the log. The optimizer asks for it again; one that has changed since then is told of it."""
+        if source == SEED and self._seeds and self._seeds[0] == genotype:
+            self._seeds.popleft()
+        from_optimizer = source not in (SEED, MINIMIZE) and not self._diverged
+        suggestion = self._proposer.ask() if from_optimizer else None
+        if from_optimizer and (suggestion is None or suggestion.genotype != genotype):
+            self._diverged, suggestion = True, None
+        return self._register(n, source, genotype, suggestion.ticket if suggestion else None)
+
+    def tell(self, n: int, evaluation: Evaluation) -> tuple[float, bool]:
+        """The answer to proposal ``n``: its loss, and whether it is the new incumbent."""
+        asked = self.pending.pop(n)
+        loss = self._loss(evaluation)
+        judged = Judged(n, asked.genotype, evaluation, loss)
+        self.judged[n] = judged
+        self._teach(asked, loss, repeated=False)
+        for other in [p for p in self.pending.values() if p.repeats == n]:
+            self._teach(self.pending.pop(other.n), loss, repeated=True)
+        better = evaluation.status is Status.OK and loss < self.best_loss
+        if better:
+            self._last_gain = self.evaluations if loss < self.best_loss - self.noise else self._last_gain
+            self.incumbents.append(judged)
+        return loss, better
+
+    def _register(self, n: int, source: str, genotype: Genotype, ticket: int | None) -> Asked:
+        candidate = self.space.candidate(genotype)
+        asked = Asked(n, source, genotype, candidate, self._by_candidate.get(candidate.id), ticket)
+        if asked.repeats is None:
+            self._repeats = 0
+            self._by_candidate[candidate.id] = n
+            self.pending[n] = asked
+            return asked
+        self._repeats += 1
+        earlier = self.judged.get(asked.repeats)
+        if earlier is None:
+            self.pending[n] = asked
+        else:
+            self._teach(asked, earlier.loss, repeated=True)
+        return asked
+
+    def _teach(self, asked: Asked, loss: float, *, repeated: bool) -> None:
+        if asked.ticket is None:
+            self._proposer.adopt(asked.genotype, loss)
+        else:
+            self._proposer.tell(asked.ticket, loss, repeated)
+
+    def _loss(self, evaluation: Evaluation) -> float:
+        """Log of the ratio to the baseline; for a failure just above the worst valid one."""
+        if evaluation.status is Status.OK and evaluation.ratio is not None and evaluation.ratio.median > 0:
+            loss = math.log(evaluation.ratio.median)
+            self._worst = max(self._worst, loss)
+            return loss
+        return self._worst + PENALTY
+
+
+def replay(search: KernelSearch, events: Iterable[AnyEvent]) -> None:
+    """Bring a new search to the state in which a log's events left it; what has no answer is in ``search.pending``."""
+    for event in events:
+        if isinstance(event, Proposal):
+            search.repeat(event.n, event.source, Genotype.of(event.genotype))
+        elif isinstance(event, Answer):
+            search.tell(event.n, event.evaluation)

@@ -1,0 +1,95 @@
+"""The search space of one kernel: edits to the pipeline, knobs, block shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from r3cc.replay.model import Candidate, LaunchConfiguration
+from r3cc.store.model import Dim3
+from r3cc.tune.blocks import KernelFacts, Shape, block_is_fixed, legal_blocks
+from r3cc.tune.edits import DEFAULT, BasePipeline
+from r3cc.tune.genotype import Genotype
+from r3cc.tune.knobs import BLOCK, LAUNCHED, Knob, Scope
+from r3cc.tune.passes import Vocabulary
+
+BLOCK_WHAT = "threads a block; the grid follows"
+
+
+class Space:
+    """What may vary for one kernel, and what a genotype means as a candidate."""
+
+    def __init__(
+        self,
+        base: BasePipeline,
+        vocabulary: Vocabulary,
+        knobs: Sequence[Knob],
+        facts: KernelFacts,
+        shapes: Sequence[Shape],
+        recorded_pipeline: str = DEFAULT,
+    ) -> None:
+        self.base = base
+        self.vocabulary = vocabulary
+        self.facts = facts
+        self.shapes = tuple(shapes)
+        self.recorded_pipeline = recorded_pipeline
+        self.knobs = (*knobs, *self._block_knob())
+
+    @property
+    def fixed_block(self) -> str | None:
+        """Why the block shape does not vary; None when it does."""
+        return block_is_fixed(self.facts, self.shapes)
+
+    def candidate(self, genotype: Genotype) -> Candidate:
+        """The candidate of a genotype; the empty genotype is the recorded build at ``default<O3>``."""
+        pipeline = self.base.apply(genotype.edits)
+        knobs = dict(genotype.knobs)
+        block = _dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
+        if knobs.get("maxntid") == LAUNCHED:
+            knobs["maxntid"] = ",".join(map(str, block or self._recorded_block()))
+        return Candidate(
+            pipeline=None if pipeline == self.recorded_pipeline else pipeline,
+            codegen=tuple(sorted(knobs.items())),
+            launch=LaunchConfiguration(block=block),
+        )
+
+    def changes(self, genotype: Genotype) -> tuple[str, ...]:
+        """What a genotype changes, as people read it."""
+        pipeline = self.base.apply(genotype.edits)
+        edits = map(str, genotype.edits) if pipeline != DEFAULT else ()
+        o3 = (DEFAULT,) if pipeline == DEFAULT != self.recorded_pipeline else ()
+        return (*o3, *edits, *(f"{key}={value}" for key, value in genotype.knobs))
+
+    def _block_knob(self) -> tuple[Knob, ...]:
+        blocks = legal_blocks(self.facts, self.shapes)
+        values = tuple(",".join(map(str, block)) for block in blocks)
+        return (Knob(BLOCK, Scope.KERNEL, values, BLOCK_WHAT),) if values else ()
+
+    def _recorded_block(self) -> Dim3:
+        """The smallest shape that holds every recorded block."""
+        blocks = [shape.block for shape in self.shapes]
+        return tuple(max(extents) for extents in zip(*blocks, strict=True))
+
+
+class SpaceSummary(msgspec.Struct, frozen=True):
+    """A search space as ``r3 tune --show-space`` prints it."""
+
+    kernel: str
+    name: str
+    recorded_pipeline: str
+    base: str
+    """Text of ``default<O3>`` that edits start from."""
+    places: int
+    """Passes of the base that an edit can name."""
+    passes: tuple[str, ...]
+    """What may be inserted."""
+    knobs: tuple[Knob, ...]
+    fixed_block: str | None
+    left_out: tuple[str, ...] = ()
+    """Knobs that are not searched, each with the reason."""
+
+
+def _dimensions(text: str) -> Dim3:
+    x, y, z = map(int, text.split(","))
+    return x, y, z

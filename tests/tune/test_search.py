@@ -1,0 +1,253 @@
+"""A search as a whole, on a synthetic kernel: it learns, survives everything, and does not claim what is not there."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from r3cc.farm.evaluator import Evaluator
+from r3cc.replay.events import (
+    Answer,
+    AnyEvent,
+    Baseline,
+    End,
+    Final,
+    Incumbent,
+    KernelPlan,
+    Proposal,
+    Result,
+    Stop,
+    decode_event,
+)
+from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.store.eventlog import EventLog, read_events
+from r3cc.tune.journal import Journal
+from r3cc.tune.search import Limits, Target, Tuner
+from r3cc.tune.watcher import Silent
+from tests.tune.synthetic import Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
+
+SEEDS = itertools.count()
+
+
+def run(
+    log: Path,
+    *,
+    model: Model = rugged,
+    optimizer: str = "r3",
+    seed: int = 1,
+    budget: int | None = 120,
+    time_s: float | None = None,
+    plans: Sequence[KernelPlan] = (plan(),),
+    open_evaluator: Callable[[], Evaluator] | None = None,
+) -> list[Result]:
+    """One session; evaluators differ in the noise they see, as fresh processes do."""
+    count = itertools.count()
+    opener = open_evaluator or (lambda: SyntheticEvaluator(model, seed=1000 * seed + next(count)))
+    targets = [Target(each, space, opener) for each in plans]
+    earlier = [decode_event(event) for event in read_events(log)]
+    with EventLog(log) as events:
+        journal = Journal(events, earlier)
+        return Tuner(journal, targets, Silent(), optimizer, seed, Limits(budget, time_s)).run()
+
+
+def events_of(log: Path) -> list[AnyEvent]:
+    return [decode_event(event) for event in read_events(log)]
+
+
+def kinds(log: Path, kind: type) -> list[AnyEvent]:
+    return [event for event in events_of(log) if isinstance(event, kind)]
+
+
+def course(log: Path) -> list[tuple[int, str]]:
+    """Proposals and incumbents in order, without times."""
+    chosen = (event for event in events_of(log) if isinstance(event, (Proposal, Incumbent)))
+    return [(event.n, event.candidate.id if isinstance(event, Proposal) else "best") for event in chosen]
+
+
+def true_ratio(results: Sequence[Result]) -> float:
+    value = rugged(results[0].candidate)
+    assert isinstance(value, float)
+    return value
+
+
+def test_a_search_finds_and_confirms_a_faster_kernel(tmp_path: Path) -> None:
+    (result,) = run(tmp_path / "log")
+    assert result.n is not None
+    assert result.speedup is not None
+    assert result.speedup.low > 1.15
+    assert result.speedup.samples >= 30
+    assert result.changes
+    winner = next(p for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal) and p.n == result.n)
+    assert isinstance(winner, Proposal)
+    assert winner.candidate == result.candidate
+    assert rugged(result.candidate) == pytest.approx(1 / result.speedup.median, rel=0.05)
+
+
+def test_the_log_has_every_step_in_order(tmp_path: Path) -> None:
+    run(tmp_path / "log", budget=40)
+    order = [type(event) for event in events_of(tmp_path / "log")]
+    assert order[1] is Baseline
+    assert order[-2:] == [Result, End]
+    assert order.index(Stop) < order.index(Final)
+    proposals = [p for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal)]
+    assert [p.n for p in proposals] == list(range(len(proposals)))
+    evaluated = [p for p in proposals if p.repeats is None]
+    assert len(evaluated) == 40
+    assert len({p.candidate.id for p in evaluated}) == 40
+    answered = {a.n for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
+    assert answered == {p.n for p in evaluated}
+
+
+def test_the_optimizer_beats_random_search(tmp_path: Path) -> None:
+    ratios = {
+        optimizer: [true_ratio(run(tmp_path / f"{optimizer}{s}", optimizer=optimizer, seed=s)) for s in range(5)]
+        for optimizer in ("r3", "random")
+    }
+    assert statistics.mean(ratios["r3"]) < statistics.mean(ratios["random"])
+
+
+def test_o3_alone_is_one_candidate(tmp_path: Path) -> None:
+    (result,) = run(tmp_path / "log", optimizer="o3-only")
+    assert [p.candidate for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal)] == [Candidate()]
+    assert result.n is None
+
+
+class Interrupted(SyntheticEvaluator):
+    """The person presses Ctrl-C during the n-th evaluation."""
+
+    left = 0
+
+    def submit(self, *arguments: object, **options: object) -> object:  # type: ignore[override]
+        Interrupted.left -= 1
+        if Interrupted.left == 0:
+            raise KeyboardInterrupt
+        return super().submit(*arguments, **options)  # type: ignore[arg-type]
+
+
+def fixed_noise() -> Evaluator:
+    return SyntheticEvaluator(rugged)
+
+
+@pytest.mark.parametrize("after", [1, 5, 37, 61])
+def test_a_continued_search_equals_one_that_was_never_interrupted(tmp_path: Path, after: int) -> None:
+    whole = run(tmp_path / "whole", budget=90, open_evaluator=fixed_noise)
+    Interrupted.left = after
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", budget=90, open_evaluator=Interrupted)
+    Interrupted.left = 20
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", budget=90, open_evaluator=Interrupted)
+    parts = run(tmp_path / "parts", budget=90, open_evaluator=fixed_noise)
+    assert course(tmp_path / "parts") == course(tmp_path / "whole")
+    assert [result.candidate for result in parts] == [result.candidate for result in whole]
+
+
+def test_nothing_is_evaluated_twice_after_an_interruption(tmp_path: Path) -> None:
+    Interrupted.left = 30
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "log", open_evaluator=Interrupted)
+    answered = {a.evaluation.candidate.id for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
+    first = SyntheticEvaluator(rugged)
+    evaluators = iter([first, SyntheticEvaluator(rugged), SyntheticEvaluator(rugged)])
+    run(tmp_path / "log", open_evaluator=lambda: next(evaluators))
+    assert answered
+    assert not answered & first.submitted.keys()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.tune.synthetic import SyntheticEvaluator
+from tests.tune.test_search import run
+run(Path(sys.argv[1]), open_evaluator=lambda: SyntheticEvaluator(delay=0.01))
+"""
+
+
+def test_a_killed_tuner_is_continued(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tuner = subprocess.Popen([sys.executable, "-c", KILLED, str(log)], env={**os.environ, "PYTHONPATH": _path()})
+    while len(kinds(log, Answer)) < 10:
+        assert tuner.poll() is None, "the tuner ended by itself"
+        time.sleep(0.02)
+    tuner.send_signal(signal.SIGKILL)
+    tuner.wait()
+    with log.open("ab") as torn:
+        torn.write(b'{"event":"evaluation","n":')
+    before = len(kinds(log, Answer))
+    (result,) = run(log)
+    assert before >= 10
+    assert result.n is not None
+    assert kinds(log, Stop)
+    evaluated = sorted(p.n for p in kinds(log, Proposal) if isinstance(p, Proposal) and p.repeats is None)
+    assert sorted(a.n for a in kinds(log, Answer) if isinstance(a, Answer)) == evaluated
+
+
+def _path() -> str:
+    return os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def test_a_storm_of_faults_ends_as_no_improvement(tmp_path: Path) -> None:
+    (result,) = run(tmp_path / "log", model=broken, budget=60)
+    assert result.n is None
+    assert result.baseline_ns is not None
+    answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)]
+    assert len(answers) == 60
+    assert {a.evaluation.status for a in answers} > {Status.COMPILE_ERROR, Status.DEVICE_FAULT, Status.MISMATCH}
+    assert all(0 <= a.loss < 1 for a in answers)
+
+
+def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path) -> None:
+    class Failing(SyntheticEvaluator):
+        def baseline(self) -> Evaluation:
+            return Evaluation(Candidate(), Status.DEVICE_FAULT, message="illegal address")
+
+    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(3))]
+    bad, good = run(
+        tmp_path / "log",
+        plans=[plan("bad", 0.5), plan("good", 0.5)],
+        open_evaluator=lambda: evaluators.pop(0),
+        budget=60,
+    )
+    assert "device_fault: illegal address" in bad.note
+    assert good.n is not None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_identical_candidates_are_no_improvement(tmp_path: Path, seed: int) -> None:
+    (result,) = run(tmp_path / "log", model=indifferent, seed=seed, budget=60)
+    assert kinds(tmp_path / "log", Incumbent), "noise alone makes incumbents in the search"
+    assert result.n is None
+    assert result.candidate == Candidate()
+
+
+def test_the_budget_is_split_by_share_and_what_is_left_passes_on(tmp_path: Path) -> None:
+    plans = [plan("big", 0.6), plan("small", 0.2)]
+    run(tmp_path / "log", plans=plans, budget=80)
+    spent = {
+        kernel: sum(isinstance(e, Answer) and e.kernel == kernel for e in events_of(tmp_path / "log"))
+        for kernel in ("big", "small")
+    }
+    assert spent == {"big": 60, "small": 20}
+
+
+def test_without_a_limit_the_search_stops_at_the_plateau(tmp_path: Path) -> None:
+    run(tmp_path / "log", model=indifferent, budget=None)
+    (stop,) = kinds(tmp_path / "log", Stop)
+    assert isinstance(stop, Stop)
+    assert stop.reason == "plateau"
+
+
+def test_a_time_limit_stops_the_search(tmp_path: Path) -> None:
+    run(tmp_path / "log", budget=None, time_s=0.0)
+    (stop,) = kinds(tmp_path / "log", Stop)
+    assert isinstance(stop, Stop)
+    assert stop.reason == "time"
