@@ -4,5 +4,6 @@
 """
 
 from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 
-__all__ = ["Evaluator", "EvaluatorSettings"]
+__all__ = ["Evaluator", "EvaluatorSettings", "LocalEvaluator"]

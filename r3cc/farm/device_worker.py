@@ -12,9 +12,10 @@ from r3cc.devices import open_device
 from r3cc.devices.base import PAGE, Device, DeviceError, DeviceUnavailable, Properties, Range
 from r3cc.errors import R3Error
 from r3cc.farm.process import Line, open_line
+from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
 from r3cc.replay.model import Status
-from r3cc.replay.session import Job, KernelFacts, ReplaySession, Rules, status_of
+from r3cc.replay.session import Job, ReplaySession, Rules, status_of
 from r3cc.replay.stages import Stage
 
 

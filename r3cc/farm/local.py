@@ -17,11 +17,13 @@ from r3cc.farm.compile_pool import CompilePool
 from r3cc.farm.device_lane import DeviceLane
 from r3cc.farm.device_worker import OpenSession, Setup
 from r3cc.farm.evaluator import EvaluatorSettings
-from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup, bad_codegen
+from r3cc.replay.codegen import bad_codegen
+from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup, write_whole
+from r3cc.replay.facts import KernelFacts
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, StoreLaunches
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status, TimingPlan
-from r3cc.replay.session import Job, KernelFacts, Measurement, Rules
+from r3cc.replay.session import Job, Measurement, Rules
 from r3cc.store import Store
 from r3cc.store.model import Kernel, Launch
 
@@ -37,20 +39,20 @@ _MeasureKey = tuple[str, LaunchConfiguration, bool, int]
 class LocalEvaluator:
     """An ``Evaluator`` for one kernel on one device of this machine."""
 
-    def __init__(
-        self, source: LaunchSource, compile_setup: CompileSetup, device: str, settings: EvaluatorSettings
-    ) -> None:
+    def __init__(self, source: LaunchSource, setup: CompileSetup, device: str, settings: EvaluatorSettings) -> None:
         """Use ``open``; this takes launches from anywhere."""
         self._source = source
         self._launches: list[Launch] = [each.launch for each in source.launches()]
         self._settings = settings
+        self.device = device
+        self._device_kind = device.split(":")[0]
         self._lock = threading.RLock()
         self._closed = False
         self._codes: dict[CodeRequest, Future[CodeObject]] = {}
         self._measurements: dict[_MeasureKey, Future[Measurement]] = {}
         self._evaluations: dict[tuple[str, bool, int], Future[Evaluation]] = {}
         self._baseline: Future[Evaluation] | None = None
-        self.pool = CompilePool(compile_setup, compile_processes(settings), settings.compile_deadline_s)
+        self.pool = CompilePool(setup, compile_processes(settings), settings.compile_deadline_s)
         self.lane = DeviceLane(Setup(device, settings.transfer_deadline_s))
         self._session = self._open_session()
 
@@ -75,7 +77,7 @@ class LocalEvaluator:
         architecture = next(
             (process.architecture for process in store.processes(recording) if process.device == kernel.device), ""
         )
-        setup = CompileSetup.for_kernel(store, kernel, chosen, architecture)
+        setup = compile_setup(store, kernel, chosen, architecture)
         return cls(source, setup, chosen, settings)
 
     @property
@@ -145,8 +147,10 @@ class LocalEvaluator:
         path = code.path
 
         def described(facts: KernelFacts | CodeObject) -> None:
-            failed = isinstance(facts, CodeObject)
-            future.set_result(facts if failed else OpenSession(self._source, facts, _rules(self._settings), path))
+            if isinstance(facts, CodeObject):
+                future.set_result(facts)
+            else:
+                future.set_result(OpenSession(self._source, facts, _rules(self._settings), path))
 
         after(self.pool.describe(), future, described)
 
@@ -161,7 +165,7 @@ class LocalEvaluator:
             return "variants of the source are not replayed yet"
         limits = (self.lane.properties.limits if self.lane.properties else None) or Limits()
         problems = (problem(derive(launch, candidate.launch), limits) for launch in self._launches)
-        return bad_codegen(candidate.codegen) or next(filter(None, problems), None)
+        return bad_codegen(candidate.codegen, self._device_kind) or next(filter(None, problems), None)
 
     def close(self) -> None:
         """End all processes."""
@@ -190,6 +194,15 @@ def check_device(kernel: Kernel, device: str | None) -> str:
             f"record it with `r3 record --device {device}` to replay it on {device}"
         )
     return device
+
+
+def compile_setup(store: Store, kernel: Kernel, device: str, architecture: str) -> CompileSetup:
+    """What compile processes need; puts the module's bitcode into the store's cache. Raises R3Error without IR."""
+    module = store.module(kernel.module)
+    bitcode = store.cache / "modules" / f"{kernel.module}.bc"
+    if not bitcode.is_file():
+        write_whole(bitcode, store.bitcode(kernel.module))
+    return CompileSetup(bitcode, module.info, kernel.name, device, architecture, store.cache)
 
 
 def compile_processes(settings: EvaluatorSettings) -> int:

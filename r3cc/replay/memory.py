@@ -16,6 +16,7 @@ import numpy.typing as npt
 from r3cc.devices.base import Code, Device, LoadError, OutOfDeviceMemory, Range
 from r3cc.replay.compare import Area, Piece
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements
+from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
 from r3cc.replay.model import Mismatch
 from r3cc.store.model import GlobalImage, Launch, Region
@@ -30,25 +31,6 @@ _MOST_COPIES = 64
 
 _WINDOW = 64 << 20
 """Bytes that are compared at a time where an image does not fit on the device."""
-
-
-class Facts(Protocol):
-    """What the kernel's IR says about its memory."""
-
-    @property
-    def parameter_elements(self) -> Mapping[int, str]:
-        """Element types by parameter index."""
-        ...
-
-    @property
-    def global_elements(self) -> Mapping[str, str]:
-        """Element types by global."""
-        ...
-
-    @property
-    def constants(self) -> frozenset[str]:
-        """Globals that no kernel can write."""
-        ...
 
 
 class Image(Protocol):
@@ -260,7 +242,9 @@ class BoundMemory:
 class LaunchMemory:
     """All memory that one recorded launch saw."""
 
-    def __init__(self, device: Device, images: ImageStore, source: LaunchSource, launch: Launch, facts: Facts) -> None:
+    def __init__(
+        self, device: Device, images: ImageStore, source: LaunchSource, launch: Launch, facts: KernelFacts
+    ) -> None:
         self._device = device
         self._images = images
         self._source = source

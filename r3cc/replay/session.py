@@ -25,6 +25,7 @@ from r3cc.devices.base import (
     Range,
 )
 from r3cc.replay import elements
+from r3cc.replay.facts import KernelFacts
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, union
@@ -40,15 +41,6 @@ _SLOWEST_RATIO = 50.0
 """A launch may take this many times the baseline's time before it counts as hung."""
 _RESERVATION_GAP = 1 << 36
 """Launch memory that lies nearer than this is reserved in one piece."""
-
-
-class KernelFacts(msgspec.Struct, frozen=True):
-    """What the kernel's IR says about its memory: element types by parameter index and by global."""
-
-    name: str
-    parameter_elements: dict[int, str] = {}
-    global_elements: dict[str, str] = {}
-    constants: frozenset[str] = frozenset()
 
 
 class Rules(msgspec.Struct, frozen=True):

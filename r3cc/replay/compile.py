@@ -1,0 +1,227 @@
+"""Compilation: from a kernel's recorded IR and a candidate's options to a code object that a device loads.
+
+Runs in a compile process: LLVM may abort or never end. Nothing is built twice: code objects lie in the store's cache
+by their hash, and an index there leads from a request, and from assembly text, to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from r3cc.replay.codegen import LLVM_PREFIX, BuildOptions, Options
+from r3cc.replay.facts import KernelFacts
+from r3cc.replay.model import Candidate, Status
+
+
+class CodeRequest(msgspec.Struct, frozen=True):
+    """The part of a candidate that compiling depends on."""
+
+    pipeline: str | None = None
+    codegen: Options = ()
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> CodeRequest:
+        """A candidate without its launch configuration."""
+        return cls(candidate.pipeline, candidate.codegen)
+
+    @property
+    def llvm_options(self) -> tuple[str, ...]:
+        """Options that are global to a process with LLVM in it."""
+        return tuple(f"{key}={value}" for key, value in self.codegen if key.startswith(LLVM_PREFIX))
+
+
+class CodeObject(msgspec.Struct, frozen=True):
+    """What compiling gave: a code object, or the status of a candidate that has none."""
+
+    status: Status
+    message: str = ""
+    path: Path | None = None
+    object_hash: str | None = None
+    """SHA-256 of the code object."""
+    ir_hash: str | None = None
+    resources: dict[str, int] = {}
+    phases_ns: dict[str, int] = {}
+
+
+class CompileSetup(msgspec.Struct, frozen=True):
+    """What all compilations of a kernel share."""
+
+    bitcode: Path
+    """The module as it was captured."""
+    info: dict[str, Any]
+    """The module's JSON (docs/binary-format.md)."""
+    kernel: str
+    device: str
+    """``cpu`` or ``cuda:N``."""
+    architecture: str
+    """Of the device that it was recorded on."""
+    cache: Path
+    llvm_options: tuple[str, ...] = ()
+    """The one set of LLVM options of the process that gets this."""
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """Output of the replay compiler with its report (passes/include/r3passes.h)."""
+
+    output: bytes
+    report: dict[str, Any]
+
+
+class Assembled(msgspec.Struct, frozen=True):
+    """A code object and what the assembler says about it."""
+
+    code: bytes
+    resources: dict[str, int] = {}
+
+
+class CompileFailure(Exception):
+    """A tool refused its input; ``status`` says whose fault that is."""
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Target(Protocol):
+    """How code is made for one kind of device."""
+
+    @property
+    def emit(self) -> str:
+        """What the replay compiler hands over: ``assembly`` or ``object``."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Versions of the tools: another identity, another cache entry."""
+        ...
+
+    def extract(self) -> bytes:
+        """The module with the kernel alone, ready for pipelines. Raises :class:`CompileFailure`."""
+        ...
+
+    def compile(self, bitcode: bytes, request: Mapping[str, Any]) -> Compiled:
+        """Run the pipeline and code generation. Raises :class:`CompileFailure`."""
+        ...
+
+    def finish(self, output: bytes, options: BuildOptions) -> Assembled:
+        """Assemble or link what the compiler handed over. Raises :class:`CompileFailure`."""
+        ...
+
+    def facts(self) -> KernelFacts:
+        """What the IR says about the kernel's memory."""
+        ...
+
+
+class Compiler:
+    """Compiles candidates of one kernel."""
+
+    def __init__(self, setup: CompileSetup, target: Target) -> None:
+        self._target = target
+        self._cache = ObjectCache(setup.cache)
+        self._recorded = BuildOptions.recorded(setup.info)
+        self._identity = f"{target.identity} {setup.info['module']} {setup.kernel}"
+        self._extracted: bytes | None = None
+
+    def compile(self, request: CodeRequest) -> CodeObject:
+        """A request's code object, from the cache if it is there."""
+        options = self._recorded.changed(request.pipeline, request.codegen)
+        key = digest(self._identity.encode(), msgspec.json.encode(options))
+        known = self._cache.get(key)
+        if known:
+            return known
+        try:
+            made = self._build(options)
+        except CompileFailure as failure:
+            return CodeObject(failure.status, str(failure))
+        self._cache.put(key, made)
+        return made
+
+    def _build(self, options: BuildOptions) -> CodeObject:
+        if self._extracted is None:
+            self._extracted = self._target.extract()
+        compiled = self._target.compile(self._extracted, options.request(self._target.emit))
+        report = compiled.report
+        phases = {"compile_ir": int(report.get("optimise_ns", 0)), "codegen": int(report.get("codegen_ns", 0))}
+        flags = msgspec.json.encode((options.assembler_level, options.assembler))
+        key = digest(b"assembled", self._target.identity.encode(), flags, compiled.output)
+        known = self._cache.get(key)
+        if known is None:
+            began = time.perf_counter_ns()
+            assembled = self._target.finish(compiled.output, options)
+            phases["assemble"] = time.perf_counter_ns() - began
+            known = self._cache.add(assembled)
+            self._cache.put(key, known)
+        return msgspec.structs.replace(known, ir_hash=report.get("ir_hash"), phases_ns=phases)
+
+
+class ObjectCache:
+    """Code objects by hash, and what they were made of by key; shared by processes, may be deleted at any time."""
+
+    def __init__(self, path: Path) -> None:
+        self._objects = path / "objects"
+        self._index = path / "code"
+
+    def get(self, key: str) -> CodeObject | None:
+        """What was put under a key, None if it or its code object is not there."""
+        try:
+            found = msgspec.json.decode((self._index / key[:2] / key).read_bytes(), type=_Entry)
+        except (OSError, msgspec.DecodeError):
+            return None
+        path = self._object(found.object_hash)
+        if not path.is_file():
+            return None
+        return CodeObject(Status.OK, "", path, found.object_hash, found.ir_hash, found.resources)
+
+    def put(self, key: str, made: CodeObject) -> None:
+        """Remember what a key leads to."""
+        assert made.object_hash is not None
+        entry = _Entry(made.object_hash, made.ir_hash, made.resources)
+        write_whole(self._index / key[:2] / key, msgspec.json.encode(entry))
+
+    def add(self, assembled: Assembled) -> CodeObject:
+        """Keep a code object."""
+        name = digest(assembled.code)
+        path = self._object(name)
+        if not path.is_file():
+            write_whole(path, assembled.code)
+        return CodeObject(Status.OK, "", path, name, None, assembled.resources)
+
+    def _object(self, name: str) -> Path:
+        return self._objects / name[:2] / name
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    object_hash: str
+    ir_hash: str | None
+    resources: dict[str, int]
+
+
+def digest(*parts: bytes) -> str:
+    """SHA-256 over the parts and their lengths."""
+    running = hashlib.sha256()
+    for part in parts:
+        if len(parts) > 1:
+            running.update(len(part).to_bytes(8, "little"))
+        running.update(part)
+    return running.hexdigest()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that appears whole or not at all, whoever else writes the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,14 @@
+"""What a kernel's IR says that replay depends on."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class KernelFacts(msgspec.Struct, frozen=True):
+    """What the kernel's IR says about its memory: element types by parameter index and by global."""
+
+    name: str
+    parameter_elements: dict[int, str] = {}
+    global_elements: dict[str, str] = {}
+    constants: frozenset[str] = frozenset()
