@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import subprocess
@@ -56,7 +57,12 @@ def loaded_libraries(program: Path) -> list[LoadedLibrary]:
         return []
     try:
         answer = subprocess.run(
-            [loader, "--list", program.absolute()], capture_output=True, text=True, timeout=LIST_TIMEOUT_S, check=False
+            [loader, program.absolute()],
+            env=os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"},  # as ldd does: missing libraries are listed, too
+            capture_output=True,
+            text=True,
+            timeout=LIST_TIMEOUT_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise R3Error(f"cannot list the libraries of {program}: {error}") from None
