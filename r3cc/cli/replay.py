@@ -47,9 +47,7 @@ FAILED = 1
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
-@click.option(
-    "--l2", type=click.Choice([each.value for each in L2State]), help="[default: the nearer to the app's time]"
-)
+@click.option("--l2", type=click.Choice([each.value for each in L2State]), help="[default: what is nearer to the app]")
 @click.option("--samples", type=click.IntRange(min=1), default=15, show_default=True, help="Timed pairs.")
 @json_option
 @click.pass_context

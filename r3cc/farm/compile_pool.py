@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from r3cc.farm.process import DeadlineMissed, ProcessDied, SupervisedProcess
+from r3cc.errors import R3Error
+from r3cc.farm.process import DeadlineMissed, Failed, ProcessDied, SupervisedProcess
 from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup
 from r3cc.replay.model import Status
 
@@ -129,7 +130,7 @@ class _Slot:
 
     def _answer(self, task: _Task) -> Any:
         try:
-            return self._process_for(task).ask(task.request, self._pool.deadline_s)
+            answer = self._process_for(task).ask(task.request, self._pool.deadline_s)
         except DeadlineMissed:
             self._drop()
             return CodeObject(Status.COMPILE_TIMEOUT, f"compiling took more than {self._pool.deadline_s:g} s")
@@ -137,6 +138,9 @@ class _Slot:
             self._drop()
             lost = -error.exit_code in (signal.SIGKILL, signal.SIGTERM)  # not LLVM's doing
             return CodeObject(Status.WORKER_LOST if lost else Status.COMPILE_ERROR, f"the compile process was {error}")
+        if isinstance(answer, Failed):
+            raise R3Error(answer.message)
+        return answer
 
     def _process_for(self, task: _Task) -> SupervisedProcess:
         if self.process and task.options not in (None, self._options):

@@ -37,6 +37,12 @@ class Answer(msgspec.Struct, frozen=True):
     value: Any
 
 
+class Failed(msgspec.Struct, frozen=True):
+    """A value of an answer: nothing can be done here, and a person has to mend it."""
+
+    message: str
+
+
 class ProcessLost(Exception):
     """The process ended or was ended before it answered."""
 

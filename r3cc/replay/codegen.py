@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from r3cc.llvm import CompileRequest, KernelAttributes, recorded_ptxas_flags
+
 Options = tuple[tuple[str, str], ...]
 """Sorted (key, value) pairs of a candidate."""
 
@@ -43,64 +45,38 @@ def bad_codegen(options: Options, device_kind: str) -> str | None:
 
 
 class BuildOptions(msgspec.Struct, frozen=True):
-    """How code is made of IR: what r3_compile and the assembler are asked for."""
+    """How code is made of IR: what the replay compiler and ptxas are asked for."""
 
-    pipeline: str
-    codegen_level: int
-    fp_contract: str
-    vectorize_loops: bool
-    vectorize_slp: bool
-    unroll_loops: bool
-    mllvm: tuple[str, ...]
-    attributes: tuple[tuple[str, str], ...]
-    """Launch bounds put on the kernel."""
-    assembler_level: int
-    assembler: tuple[str, ...]
-    """Further flags of the assembler."""
+    request: CompileRequest
+    ptxas: tuple[str, ...]
 
     @classmethod
     def recorded(cls, info: Mapping[str, Any]) -> BuildOptions:
         """The recorded build's own, from the JSON that its binary carries (docs/binary-format.md)."""
         codegen = info["codegen"]
-        return cls(
-            pipeline=codegen["pipeline"],
-            codegen_level=codegen["codegen_level"],
-            fp_contract=codegen["fp_contract"],
-            vectorize_loops=codegen["vectorize_loops"],
-            vectorize_slp=codegen["vectorize_slp"],
-            unroll_loops=codegen["unroll_loops"],
-            mllvm=tuple(codegen["mllvm"]),
-            attributes=(),
-            assembler_level=codegen["opt_level"],
-            assembler=tuple(codegen["ptxas"]),
-        )
+        return cls(CompileRequest.from_recorded(codegen), recorded_ptxas_flags(codegen))
 
     def changed(self, pipeline: str | None, options: Options) -> BuildOptions:
         """These with a candidate's pipeline and options put over them."""
         given = dict(options)
         flags = tuple(f"-{key[len(LLVM_PREFIX) :]}={value}" for key, value in options if key.startswith(LLVM_PREFIX))
-        registers = (f"--maxrregcount={given['maxrregcount']}",) if "maxrregcount" in given else ()
-        return msgspec.structs.replace(
-            self,
-            pipeline=pipeline or self.pipeline,
-            codegen_level=int(given.get("opt-level", self.codegen_level)),
-            fp_contract=given.get("fp-contract", self.fp_contract),
-            mllvm=self.mllvm + flags,
-            attributes=tuple((key, given[key]) for key in _ATTRIBUTES if key in given),
-            assembler_level=int(given.get("ptxas-opt", self.assembler_level)),
-            assembler=self.assembler + registers,
+        request = msgspec.structs.replace(
+            self.request,
+            pipeline=self.request.pipeline if pipeline is None else pipeline,
+            codegen_level=int(given.get("opt-level", self.request.codegen_level)),
+            fp_contract=given.get("fp-contract", self.request.fp_contract),
+            mllvm=self.request.mllvm + flags,
+            kernel_attributes=KernelAttributes(**{key: given[key] for key in _ATTRIBUTES if key in given}),
         )
+        return BuildOptions(request, _ptxas_flags(self.ptxas, given))
 
-    def request(self, emit: str) -> dict[str, Any]:
-        """The JSON object that r3_compile takes, for the module's own processor."""
-        return {
-            "pipeline": self.pipeline,
-            "codegen_level": self.codegen_level,
-            "fp_contract": self.fp_contract,
-            "vectorize_loops": self.vectorize_loops,
-            "vectorize_slp": self.vectorize_slp,
-            "unroll_loops": self.unroll_loops,
-            "mllvm": list(self.mllvm),
-            "kernel_attributes": dict(self.attributes),
-            "emit": emit,
-        }
+
+def _ptxas_flags(recorded: tuple[str, ...], given: Mapping[str, str]) -> tuple[str, ...]:
+    """The recorded flags, those that the candidate gives replaced."""
+    flags = recorded
+    if "ptxas-opt" in given:
+        flags = (*(flag for flag in flags if not re.match(r"-O\d|--?opt-level", flag)), f"-O{given['ptxas-opt']}")
+    if "maxrregcount" in given:
+        kept = (flag for flag in flags if not re.match(r"--?maxrregcount", flag))
+        flags = (*kept, f"--maxrregcount={given['maxrregcount']}")
+    return flags

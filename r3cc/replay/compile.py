@@ -10,12 +10,13 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
+from r3cc.llvm import CompileRequest, CompileResult
 from r3cc.replay.codegen import LLVM_PREFIX, BuildOptions, Options
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.model import Candidate, Status
@@ -68,13 +69,6 @@ class CompileSetup(msgspec.Struct, frozen=True):
     """The one set of LLVM options of the process that gets this."""
 
 
-class Compiled(msgspec.Struct, frozen=True):
-    """Output of the replay compiler with its report (passes/include/r3passes.h)."""
-
-    output: bytes
-    report: dict[str, Any]
-
-
 class Assembled(msgspec.Struct, frozen=True):
     """A code object and what the assembler says about it."""
 
@@ -94,11 +88,6 @@ class Target(Protocol):
     """How code is made for one kind of device."""
 
     @property
-    def emit(self) -> str:
-        """What the replay compiler hands over: ``assembly`` or ``object``."""
-        ...
-
-    @property
     def identity(self) -> str:
         """Versions of the tools: another identity, another cache entry."""
         ...
@@ -107,11 +96,11 @@ class Target(Protocol):
         """The module with the kernel alone, ready for pipelines. Raises :class:`CompileFailure`."""
         ...
 
-    def compile(self, bitcode: bytes, request: Mapping[str, Any]) -> Compiled:
+    def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """Run the pipeline and code generation. Raises :class:`CompileFailure`."""
         ...
 
-    def finish(self, output: bytes, options: BuildOptions) -> Assembled:
+    def finish(self, output: bytes, ptxas: Sequence[str]) -> Assembled:
         """Assemble or link what the compiler handed over. Raises :class:`CompileFailure`."""
         ...
 
@@ -147,19 +136,18 @@ class Compiler:
     def _build(self, options: BuildOptions) -> CodeObject:
         if self._extracted is None:
             self._extracted = self._target.extract()
-        compiled = self._target.compile(self._extracted, options.request(self._target.emit))
-        report = compiled.report
-        phases = {"compile_ir": int(report.get("optimise_ns", 0)), "codegen": int(report.get("codegen_ns", 0))}
-        flags = msgspec.json.encode((options.assembler_level, options.assembler))
+        compiled = self._target.compile(self._extracted, options.request)
+        phases = {"compile_ir": compiled.optimise_ns, "codegen": compiled.codegen_ns}
+        flags = msgspec.json.encode(options.ptxas)
         key = digest(b"assembled", self._target.identity.encode(), flags, compiled.output)
         known = self._cache.get(key)
         if known is None:
             began = time.perf_counter_ns()
-            assembled = self._target.finish(compiled.output, options)
+            assembled = self._target.finish(compiled.output, options.ptxas)
             phases["assemble"] = time.perf_counter_ns() - began
             known = self._cache.add(assembled)
             self._cache.put(key, known)
-        return msgspec.structs.replace(known, ir_hash=report.get("ir_hash"), phases_ns=phases)
+        return msgspec.structs.replace(known, ir_hash=compiled.ir_hash, phases_ns=phases)
 
 
 class ObjectCache:
