@@ -67,8 +67,11 @@ std::string cxxSibling(const std::string &Compiler) {
   size_t Clang = Name.rfind("clang");
   if (Clang == std::string::npos || Name.compare(Clang + 5, 2, "++") == 0)
     return Compiler;
-  std::string Sibling = directoryOf(Compiler) + '/' + Name.insert(Clang + 5, "++");
-  return isProgram(Sibling) ? Sibling : Compiler;
+  // LLVM's own folder has clang-22, and clang++ without a number.
+  for (const std::string &Sibling : {Name.insert(Clang + 5, "++"), Name.substr(0, Clang) + "clang++"})
+    if (std::string Path = directoryOf(Compiler) + '/' + Sibling; isProgram(Path))
+      return Path;
+  return Compiler;
 }
 
 std::string forDriver(const std::string &Compiler, Driver Wanted) {
