@@ -1,0 +1,59 @@
+"""IR and PTX of one kernel as text, for people to read."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from r3cc.errors import R3Error
+from r3cc.llvm.model import CompileRequest
+from r3cc.llvm.passes import Passes
+from r3cc.toolchain.disassemble import disassemble
+
+TIMEOUT_S = 120
+
+
+def kernel_ir(bitcode: bytes, kernel: str) -> str:
+    """LLVM IR of a kernel and what it calls, before the optimisation pipeline."""
+    return disassemble(_in_process(_extract, bitcode, kernel))
+
+
+def kernel_ptx(bitcode: bytes, kernel: str, codegen: Mapping[str, Any]) -> str:
+    """PTX of a kernel at the recorded options: ``codegen`` is what docs/binary-format.md says."""
+    return _in_process(_compile, bitcode, kernel, CompileRequest.from_recorded(codegen)).decode()
+
+
+def _extract(bitcode: bytes, kernel: str) -> bytes:
+    return Passes().extract(bitcode, kernel)
+
+
+def _compile(bitcode: bytes, kernel: str, request: CompileRequest) -> bytes:
+    passes = Passes()
+    return passes.compile(passes.extract(bitcode, kernel), request).output
+
+
+def _in_process(work: Callable[..., bytes], *arguments: Any) -> bytes:
+    """Run what may abort in LLVM in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        try:
+            answer = pool.submit(_guarded, work, *arguments).result(TIMEOUT_S)
+        except BrokenProcessPool:
+            raise R3Error("LLVM aborted while it worked on the kernel's module") from None
+        except TimeoutError:
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise R3Error(f"LLVM did not end within {TIMEOUT_S} s on the kernel's module") from None
+    if isinstance(answer, str):
+        raise R3Error(answer)
+    return answer
+
+
+def _guarded(work: Callable[..., bytes], *arguments: Any) -> bytes | str:
+    """The work's bytes, or the sentence of its error: an exception with a status of its own can't be sent."""
+    try:
+        return work(*arguments)
+    except R3Error as error:
+        return str(error)
