@@ -216,6 +216,8 @@ void Recorder::Implementation::finish() {
   finished = true;
 }
 
+void r3::DeleteCapture::operator()(Capture *capture) const { delete capture; }
+
 Recorder::Recorder(const Settings &settings, const ProcessInfo &process, Memory &memory)
     : implementation(std::make_unique<Implementation>(settings, process, memory)) {}
 
@@ -304,9 +306,8 @@ void Recorder::refuse(const Decision &decision, const std::string &reason) {
     implementation->giveSlotBack(decision);
 }
 
-std::unique_ptr<Capture> Recorder::before(const Decision &decision, const void *arguments,
-                                          std::size_t argumentsSize,
-                                          const std::vector<GlobalVariable> &globals) {
+CapturePointer Recorder::before(const Decision &decision, const void *arguments, std::size_t argumentsSize,
+                                const std::vector<GlobalVariable> &globals) {
   if (implementation->idle())
     return nullptr;
   Kernel &kernel = *decision.kernel;
@@ -317,10 +318,10 @@ std::unique_ptr<Capture> Recorder::before(const Decision &decision, const void *
     snapshot = kernel.snapshot;
     checkAll = !kernel.wholeArenaChecked;
   }
-  std::unique_ptr<Capture> capture;
+  CapturePointer capture;
   std::optional<std::string> reason;
   try {
-    capture = std::make_unique<Capture>(decision, implementation->memory, implementation->pack);
+    capture.reset(new Capture(decision, implementation->memory, implementation->pack));
     const auto *bytes = static_cast<const std::uint8_t *>(arguments);
     capture->arguments.assign(bytes, bytes + argumentsSize);
     reason = capture->prologue(snapshot, globals);
@@ -335,7 +336,7 @@ std::unique_ptr<Capture> Recorder::before(const Decision &decision, const void *
   return nullptr;
 }
 
-void Recorder::after(std::unique_ptr<Capture> capture, std::uint64_t time) {
+void Recorder::after(CapturePointer capture, std::uint64_t time) {
   if (implementation->idle() || !capture)
     return;
   Kernel &kernel = *capture->decision.kernel;
@@ -374,7 +375,7 @@ void Recorder::after(std::unique_ptr<Capture> capture, std::uint64_t time) {
   implementation->writeCounts(kernel);
 }
 
-void Recorder::abandon(std::unique_ptr<Capture> capture, const std::string &reason) {
+void Recorder::abandon(CapturePointer capture, const std::string &reason) {
   if (capture && !implementation->idle())
     refuse(capture->decision, reason);
 }

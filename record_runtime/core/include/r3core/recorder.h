@@ -88,6 +88,10 @@ struct Decision {
 };
 
 class Capture; // a launch between its prologue and its epilogue
+struct DeleteCapture {
+  void operator()(Capture *capture) const;
+};
+using CapturePointer = std::unique_ptr<Capture, DeleteCapture>;
 
 /// Counts every launch, picks those to record, and writes them. Any thread may call. It never throws.
 ///
@@ -118,12 +122,12 @@ public:
   void refuse(const Decision &decision, const std::string &reason);
 
   /// The prologue; null when the launch turned out not to be recordable (which is then counted).
-  std::unique_ptr<Capture> before(const Decision &decision, const void *arguments, std::size_t argumentsSize,
-                                  const std::vector<GlobalVariable> &globals);
+  CapturePointer before(const Decision &decision, const void *arguments, std::size_t argumentsSize,
+                        const std::vector<GlobalVariable> &globals);
   /// The epilogue. `time` is the launch's device time in nanoseconds, 0 if unknown.
-  void after(std::unique_ptr<Capture> capture, std::uint64_t time);
+  void after(CapturePointer capture, std::uint64_t time);
   /// Drops a capture whose launch failed or didn't end in time, and counts the launch as not recordable.
-  void abandon(std::unique_ptr<Capture> capture, const std::string &reason);
+  void abandon(CapturePointer capture, const std::string &reason);
 
   /// Writes the last counts and `end`. Later calls of any member do nothing.
   void finish();

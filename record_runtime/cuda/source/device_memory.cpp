@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device_memory.h"
+#include "captures.h"
+#include "r3core/log.h"
+
+#include <algorithm>
+
+using namespace r3;
+using namespace r3::cuda;
+
+DevicePages::DevicePages(CUdevice device) : device(device), accessors{device} {
+  CUmemAllocationProp wanted = properties();
+  std::size_t least = 0;
+  if (driver().cuMemGetAllocationGranularity &&
+      driver().cuMemGetAllocationGranularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ==
+          CUDA_SUCCESS)
+    granularity = std::max<std::uint64_t>(granularity, least);
+  int supported = 0;
+  if (driver().cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+                                    device) == CUDA_SUCCESS)
+    directRdma = supported;
+}
+
+CUmemAllocationProp DevicePages::properties() const {
+  CUmemAllocationProp wanted = {};
+  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  wanted.location.id = device;
+  wanted.allocFlags.gpuDirectRDMACapable = directRdma; // as cuMemAlloc's memory is
+  return wanted;
+}
+
+bool DevicePages::reserve(std::uint64_t base, std::uint64_t size) {
+  if (!driver().cuMemAddressReserve)
+    return false;
+  CUdeviceptr got = 0;
+  if (driver().cuMemAddressReserve(&got, size, 0, base, 0) != CUDA_SUCCESS)
+    return false;
+  if (got == base)
+    return true;
+  driver().cuMemAddressFree(got, size);
+  return false;
+}
+
+bool DevicePages::map(std::uint64_t address, std::uint64_t size) {
+  std::lock_guard lock(mutex);
+  CUmemAllocationProp wanted = properties();
+  CUmemGenericAllocationHandle handle;
+  if (driver().cuMemCreate(&handle, size, &wanted, 0) != CUDA_SUCCESS)
+    return false;
+  bool mapped = driver().cuMemMap(address, size, 0, handle, 0) == CUDA_SUCCESS;
+  driver().cuMemRelease(handle); // the mapping keeps the memory
+  if (!mapped)
+    return false;
+  if (!setAccess(address, size)) {
+    driver().cuMemUnmap(address, size);
+    return false;
+  }
+  spans.emplace(address, size);
+  return true;
+}
+
+void DevicePages::unmap(std::uint64_t address, std::uint64_t size) {
+  std::lock_guard lock(mutex);
+  spans.erase(address);
+  driver().cuMemUnmap(address, size);
+}
+
+bool DevicePages::setAccess(std::uint64_t address, std::uint64_t size) {
+  std::vector<CUmemAccessDesc> access;
+  for (CUdevice accessor : accessors)
+    access.push_back({{CU_MEM_LOCATION_TYPE_DEVICE, {accessor}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+  return driver().cuMemSetAccess(address, size, access.data(), access.size()) == CUDA_SUCCESS;
+}
+
+void DevicePages::grantAccess(CUdevice peer) {
+  std::lock_guard lock(mutex);
+  if (!accessors.insert(peer).second)
+    return;
+  for (auto [address, size] : spans)
+    setAccess(address, size);
+}
+
+Arena *DeviceMemory::arenaOf(CUdevice device) {
+  Device &state = devices[device];
+  if (!state.arena) {
+    // One sub-range a device, so that addresses do not depend on the order in which devices are used.
+    std::uint64_t base = settings.arenaBase + std::uint64_t(device) * settings.arenaSize;
+    state.pages = std::make_unique<DevicePages>(device);
+    state.arena = std::make_unique<Arena>(*state.pages, base, settings.arenaSize);
+    if (!state.arena->reserved())
+      message("the device addresses from 0x%llx (%llu GiB), where recorded memory has to lie, can't be had "
+              "on cuda:%d: "
+              "no launch will be recorded; set R3_RECORD_ARENA_BASE to a free range",
+              static_cast<unsigned long long>(base),
+              static_cast<unsigned long long>(settings.arenaSize >> 30), device);
+  }
+  return state.arena.get();
+}
+
+Arena *DeviceMemory::currentArena() {
+  CUdevice device;
+  return driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ? arenaOf(device) : nullptr;
+}
+
+Arena *DeviceMemory::owner(CUdeviceptr address) const {
+  for (const auto &[device, state] : devices)
+    if (state.arena && state.arena->owns(address))
+      return state.arena.get();
+  return nullptr;
+}
+
+CUdeviceptr DeviceMemory::allocate(std::size_t size) {
+  std::lock_guard lock(mutex);
+  collectDeferred(false);
+  Arena *arena = currentArena();
+  if (!arena)
+    return 0;
+  CUdeviceptr address = arena->allocate(size);
+  if (!address && collectDeferred(true))
+    address = arena->allocate(size);
+  return address;
+}
+
+std::optional<Allocation> DeviceMemory::find(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  Arena *arena = owner(address);
+  return arena ? arena->find(address) : std::nullopt;
+}
+
+bool DeviceMemory::owns(CUdeviceptr address) const {
+  std::lock_guard lock(mutex);
+  return owner(address) != nullptr;
+}
+
+bool DeviceMemory::release(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  Arena *arena = owner(address);
+  return arena && arena->release(address);
+}
+
+CUresult DeviceMemory::releaseInOrder(CUdeviceptr address, CUstream stream) {
+  std::lock_guard lock(mutex);
+  Arena *arena = owner(address);
+  auto allocation = arena ? arena->find(address) : std::nullopt;
+  if (!allocation || allocation->address != address)
+    return CUDA_ERROR_INVALID_VALUE;
+  CUevent passed;
+  CUresult result = driver().cuEventCreate(&passed, CU_EVENT_DISABLE_TIMING);
+  if (result != CUDA_SUCCESS)
+    return result;
+  result = driver().cuEventRecord(passed, stream);
+  if (result != CUDA_SUCCESS) {
+    driver().cuEventDestroy_v2(passed);
+    return result;
+  }
+  deferred.push_back({address, passed});
+  return CUDA_SUCCESS;
+}
+
+/// Frees what streams have passed; waits for all of them if need be. Says whether anything was freed.
+bool DeviceMemory::collectDeferred(bool wait) {
+  if (deferred.empty())
+    return false;
+  RelaxedCapture relaxed;
+  bool freed = false;
+  if (wait)
+    driver().cuCtxSynchronize();
+  for (auto entry = deferred.begin(); entry != deferred.end();) {
+    if (driver().cuEventQuery(entry->passed) != CUDA_SUCCESS) {
+      ++entry;
+      continue;
+    }
+    driver().cuEventDestroy_v2(entry->passed);
+    if (Arena *arena = owner(entry->address))
+      freed = arena->release(entry->address) || freed;
+    entry = deferred.erase(entry);
+  }
+  return freed;
+}
+
+std::size_t DeviceMemory::spareBytes() {
+  std::lock_guard lock(mutex);
+  CUdevice device;
+  if (driver().cuCtxGetDevice(&device) != CUDA_SUCCESS)
+    return 0;
+  auto known = devices.find(device);
+  return known != devices.end() && known->second.arena ? known->second.arena->spareBytes() : 0;
+}
+
+void DeviceMemory::grantAccess(CUdevice device, CUdevice peer) {
+  std::lock_guard lock(mutex);
+  arenaOf(device);
+  devices[device].pages->grantAccess(peer);
+}
+
+void DeviceMemory::addForeign(CUdeviceptr address, std::size_t size, const std::string &reason,
+                              bool matchesInMemory) {
+  std::lock_guard lock(mutex);
+  foreignRanges[address] = {address, size, reason, matchesInMemory};
+}
+
+void DeviceMemory::removeForeign(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  foreignRanges.erase(address);
+}
+
+std::string DeviceMemory::unusable() {
+  std::lock_guard lock(mutex);
+  Arena *arena = currentArena();
+  return arena && arena->reserved() ? "" : "the fixed range of device addresses can't be had";
+}
+
+std::vector<Allocation> DeviceMemory::allocations() {
+  std::lock_guard lock(mutex);
+  std::vector<Allocation> all;
+  for (const auto &[device, state] : devices) // ascending devices lie at ascending bases
+    if (state.arena) {
+      std::vector<Allocation> own = state.arena->allocations();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+  return all;
+}
+
+std::vector<ForeignRange> DeviceMemory::foreign() {
+  std::lock_guard lock(mutex);
+  std::vector<ForeignRange> all;
+  for (const auto &[address, range] : foreignRanges)
+    all.push_back(range);
+  return all;
+}
+
+const std::uint8_t *DeviceMemory::view(std::uint64_t address, std::size_t size) {
+  void *pinned = staging;
+  if (!pinned && driver().cuMemHostAlloc(&pinned, ViewBytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
+    return nullptr;
+  staging = static_cast<std::uint8_t *>(pinned);
+  return driver().cuMemcpyDtoH_v2(staging, address, size) == CUDA_SUCCESS ? staging : nullptr;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "driver.h"
+#include "r3core/notes.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace r3::cuda {
+
+/// One device image that the application loaded, and what is known of where it came from.
+struct Image {
+  const void *wrapper = nullptr; ///< fat-binary wrapper in a loaded object; null for a plain image
+  std::string binary;            ///< path of the object or file
+  std::string foreignModule;     ///< "foreign:<XXH3-128 of the image>"
+  std::vector<const Note *> notes;
+};
+
+/// The libraries and modules that are loaded.
+class Images {
+public:
+  void loaded(CUlibrary library, const void *code);
+  void loaded(CUmodule module, const void *code);
+  void loadedFile(CUlibrary library, const char *path);
+  void loadedFile(CUmodule module, const char *path);
+  void unloaded(CUlibrary library);
+  void unloaded(CUmodule module);
+
+  /// Null when the recorder didn't see it being loaded.
+  std::shared_ptr<const Image> find(CUlibrary library);
+  /// Also finds a module that is a library's part in the current context.
+  std::shared_ptr<const Image> find(CUmodule module);
+
+  /// The image's notes that hold the kernel, one an architecture.
+  std::vector<const Note *> notesOf(const Image &image, const std::string &kernel);
+
+private:
+  std::shared_ptr<Image> describe(const void *code);
+  std::shared_ptr<Image> describeFile(const char *path);
+
+  NoteIndex notes;
+  std::mutex mutex; // of all below
+  std::unordered_map<CUlibrary, std::shared_ptr<const Image>> libraries;
+  std::unordered_map<CUmodule, std::shared_ptr<const Image>> modules;
+};
+
+} // namespace r3::cuda

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "session.h"
+#include "r3core/log.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace r3;
+using namespace r3::cuda;
+
+thread_local int Call::depth = 0;
+
+namespace r3::cuda {
+
+/// When the session begins and ends. Nothing here is ever destroyed: applications call the driver from
+/// destructors of their own.
+class Lifetime {
+public:
+  static Session *create();
+  static void finish();
+  static void drainAtExit();
+  static void detachChild();
+
+  static std::atomic<Session *> session;
+  static std::atomic<bool> ended;
+  static pid_t process;
+};
+
+std::atomic<Session *> Lifetime::session{nullptr};
+std::atomic<bool> Lifetime::ended{false};
+pid_t Lifetime::process = 0;
+
+Session *Lifetime::create() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    process = getpid();
+    auto *created = new Session;
+    pthread_atfork(nullptr, nullptr, detachChild);
+    std::atexit(drainAtExit); // after the driver's own handler was registered, so it runs before
+    session.store(created, std::memory_order_release);
+  });
+  return session.load(std::memory_order_acquire);
+}
+
+/// A forked child has no writer threads, and must not write to its parent's pack.
+void Lifetime::detachChild() {
+  ended = true;
+  if (Session *inherited = session.load())
+    if (inherited->theRecorder)
+      inherited->theRecorder->detachAfterFork();
+}
+
+void Lifetime::drainAtExit() {
+  if (ended || getpid() != process)
+    return;
+  if (Session *current = session.load())
+    current->drainTimes();
+}
+
+void Lifetime::finish() {
+  Session *current = session.load();
+  // A child of vfork shares this memory and must leave it alone.
+  if (!current || getpid() != process || ended.exchange(true))
+    return;
+  if (current->theRecorder)
+    current->theRecorder->finish();
+}
+
+} // namespace r3::cuda
+
+bool Session::wanted() {
+  static const bool set = [] {
+    const char *directory = std::getenv("R3_RECORD_DIR");
+    return directory && *directory;
+  }();
+  return set;
+}
+
+Session *Session::active() {
+  if (Lifetime::ended.load(std::memory_order_relaxed) || !wanted())
+    return nullptr;
+  Session *current = Lifetime::session.load(std::memory_order_acquire);
+  return current ? current : Lifetime::create();
+}
+
+void Session::finish() { Lifetime::finish(); }
+
+Session::Session()
+    : memory(settingsFromEnvironment()), targets(images, memory), settings(settingsFromEnvironment()) {}
+
+namespace {
+
+ProcessInfo describeProcess(const Settings &settings) {
+  ProcessInfo process;
+  CUdevice device = 0;
+  driver().cuCtxGetDevice(&device);
+  process.device = "cuda:" + std::to_string(device);
+  char name[256] = "";
+  driver().cuDeviceGetName(name, sizeof(name), device);
+  process.deviceName = name;
+  int major = 0, minor = 0, version = 0;
+  driver().cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  driver().cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  process.architecture = "sm_" + std::to_string(major) + std::to_string(minor);
+  driver().cuDriverGetVersion(&version);
+  process.driver = "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  process.arenaBase = settings.arenaBase + std::uint64_t(device) * settings.arenaSize;
+  process.arenaSize = settings.arenaSize;
+  return process;
+}
+
+/// The argument buffer as the device sees it; false if its layout isn't known.
+bool packArguments(const LaunchRequest &request, const std::vector<Parameter> &parameters,
+                   std::vector<std::uint8_t> &buffer) {
+  if (request.parameters) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      std::size_t end = std::size_t(parameters[i].offset) + parameters[i].size;
+      if (buffer.size() < end)
+        buffer.resize(end);
+      std::memcpy(buffer.data() + parameters[i].offset, request.parameters[i], parameters[i].size);
+    }
+    return true;
+  }
+  const void *from = nullptr;
+  std::size_t size = 0;
+  for (void **entry = request.extra; entry && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
+    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      from = entry[1];
+    else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      size = *static_cast<std::size_t *>(entry[1]);
+    else
+      return false;
+  }
+  if (from)
+    buffer.assign(static_cast<const std::uint8_t *>(from), static_cast<const std::uint8_t *>(from) + size);
+  return from || parameters.empty();
+}
+
+} // namespace
+
+Recorder &Session::recorder() {
+  std::call_once(recorderOnce, [&] {
+    theRecorder = std::make_unique<Recorder>(settings, describeProcess(settings), memory);
+  });
+  return *theRecorder;
+}
+
+CUresult Session::launch(const LaunchRequest &request, RealCall call) {
+  CUcontext context = nullptr;
+  if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context || !request.function ||
+      captures.isCapturing(request.stream)) {
+    Gate::Pass pass = gate.pass();
+    return call();
+  }
+  Target &target = targets.find(request.function, context, recorder());
+  Decision decision = recorder().launching(*target.kernel, request.geometry);
+  if (request.refusal)
+    recorder().refuse(decision, request.refusal);
+  else if (decision.record)
+    return record(request, call, target, context, decision);
+  return timed(context, request.stream, decision, call);
+}
+
+CUresult Session::timed(CUcontext context, CUstream stream, const Decision &decision, RealCall call) {
+  Gate::Pass pass = gate.pass();
+  if (!decision.time)
+    return call();
+  auto events = timer.begin(context, stream);
+  CUresult result = call();
+  if (events)
+    timer.end(*events, stream, decision, recorder());
+  return result;
+}
+
+/// Returns why the device can't be had for a snapshot; empty if it is idle.
+std::string Session::makeIdle(Target &target, CUcontext context) {
+  std::chrono::milliseconds deadline(settings.deadlineMilliseconds);
+  switch (synchronizer.wait(context, deadline)) {
+  case Synchronizer::Outcome::Idle:
+    return "";
+  case Synchronizer::Outcome::Failed:
+    return "the device failed";
+  case Synchronizer::Outcome::TimedOut:
+    target.missedDeadline = true;
+    return "the device wasn't idle within the deadline";
+  }
+  return "";
+}
+
+CUresult Session::record(const LaunchRequest &request, RealCall call, Target &target, CUcontext context,
+                         const Decision &decision) {
+  std::vector<std::uint8_t> arguments;
+  std::string reason = memory.unusable();
+  if (reason.empty() && target.missedDeadline)
+    reason = "the device wasn't idle within the deadline";
+  if (reason.empty() && !packArguments(request, target.parameters, arguments))
+    reason = "the layout of its arguments isn't known";
+  Gate::Closed closed;
+  if (reason.empty()) {
+    closed = gate.close(std::chrono::milliseconds(settings.deadlineMilliseconds));
+    if (!closed.owns_lock())
+      reason = "another thread's call didn't return within the deadline";
+    else if (captures.anyActive())
+      reason = "a stream was being captured";
+    else
+      reason = makeIdle(target, context);
+  }
+  CapturePointer capture;
+  if (reason.empty())
+    capture = recorder().before(decision, arguments.data(), arguments.size(), target.globals);
+  else
+    recorder().refuse(decision, reason);
+  if (!capture) {
+    if (closed.owns_lock())
+      closed.unlock();
+    return timed(context, request.stream, decision, call);
+  }
+
+  auto events = timer.begin(context, request.stream);
+  CUresult result = call();
+  if (result != CUDA_SUCCESS) {
+    recorder().abandon(std::move(capture), "its launch failed");
+    return result;
+  }
+  if (events)
+    timer.end(*events, request.stream, decision, recorder());
+  reason = makeIdle(target, context);
+  if (!reason.empty()) {
+    recorder().abandon(std::move(capture), reason);
+    return result;
+  }
+  recorder().after(std::move(capture), events ? timer.elapsed(*events) : 0);
+  return result;
+}
+
+CUresult Session::launchGraph(CUstream stream, RealCall call) {
+  CUcontext context = nullptr;
+  if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context || captures.isCapturing(stream)) {
+    Gate::Pass pass = gate.pass();
+    return call();
+  }
+  Kernel *kernel = graphKernel;
+  if (!kernel) {
+    KernelDescription description;
+    description.module = "foreign:graph";
+    description.name = "(CUDA graph)";
+    description.notRecordable = "launched as a CUDA graph";
+    recorder().addForeignModule(description.module, "", nullptr, 0);
+    kernel = &recorder().addKernel(description);
+    graphKernel = kernel;
+  }
+  Decision decision = recorder().launching(*kernel, Geometry());
+  return timed(context, stream, decision, call);
+}
+
+void Session::contextGone(CUcontext context) {
+  timer.forget(context);
+  targets.forget();
+}
+
+/// Launches at the very end of a run count, too; but a kernel that never ends must not hold up the exit.
+void Session::drainTimes() {
+  if (!theRecorder)
+    return;
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (timer.collect(*theRecorder) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+namespace {
+
+__attribute__((destructor)) void finishAtUnload() { Session::finish(); }
+
+} // namespace

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "captures.h"
+#include "device_memory.h"
+#include "gate.h"
+#include "images.h"
+#include "r3core/recorder.h"
+#include "synchronizer.h"
+#include "targets.h"
+#include "timer.h"
+
+#include <atomic>
+#include <memory>
+
+namespace r3::cuda {
+
+/// What a launch call asks of the driver.
+struct LaunchRequest {
+  CUfunction function;
+  Geometry geometry;
+  CUstream stream;
+  void **parameters;
+  void **extra;
+  const char *refusal; ///< why such a launch can't be recorded; null if it can
+};
+
+/// The driver's own call, made when the recorder is ready for it.
+class RealCall {
+public:
+  template <typename Callable>
+  explicit RealCall(Callable &callable)
+      : object(&callable), invoke([](void *to) { return (*static_cast<Callable *>(to))(); }) {}
+  CUresult operator()() const { return invoke(object); }
+
+private:
+  void *object;
+  CUresult (*invoke)(void *);
+};
+
+/// The recording of this process.
+class Session {
+public:
+  /// Whether `r3 record` started this process.
+  static bool wanted();
+  /// Null when nothing is to be recorded: then every call passes through.
+  static Session *active();
+  /// Writes what is outstanding; the process is about to end.
+  static void finish();
+
+  CUresult launch(const LaunchRequest &request, RealCall call);
+  CUresult launchGraph(CUstream stream, RealCall call);
+  /// Handles of this context mean nothing any more.
+  void contextGone(CUcontext context);
+  /// Call before frees and copies.
+  Gate::Pass pass() { return gate.pass(); }
+
+  DeviceMemory memory;
+  Images images;
+  Captures captures;
+  Targets targets;
+
+private:
+  Session();
+  Recorder &recorder();
+  CUresult record(const LaunchRequest &request, RealCall call, Target &target, CUcontext context,
+                  const Decision &decision);
+  CUresult timed(CUcontext context, CUstream stream, const Decision &decision, RealCall call);
+  std::string makeIdle(Target &target, CUcontext context);
+  void drainTimes();
+
+  const Settings settings;
+  Gate gate;
+  Timer timer;
+  Synchronizer synchronizer;
+  std::once_flag recorderOnce;
+  std::unique_ptr<Recorder> theRecorder;
+  std::atomic<Kernel *> graphKernel{nullptr};
+
+  friend class Lifetime;
+};
+
+/// One call of the application into the driver. Calls that the driver makes to itself see no session.
+class Call {
+public:
+  Call() : session(depth++ ? nullptr : Session::active()) {}
+  ~Call() { --depth; }
+  Call(const Call &) = delete;
+  Session *const session;
+
+private:
+  static thread_local int depth __attribute__((tls_model("initial-exec")));
+};
+
+} // namespace r3::cuda

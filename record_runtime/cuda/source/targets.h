@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "device_memory.h"
+#include "images.h"
+#include "r3core/recorder.h"
+
+#include <atomic>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace r3::cuda {
+
+/// A function that can be launched in one context: which kernel it is, and what a recording needs of it.
+struct Target {
+  Kernel *kernel = nullptr;
+  std::vector<Parameter> parameters;
+  std::vector<GlobalVariable> globals;     ///< the mutable ones that it can reach
+  std::atomic<bool> missedDeadline{false}; ///< a snapshot of it was once waited for in vain
+};
+
+/// Everything launched so far, by handle and context. A handle is a CUfunction or a CUkernel cast to one.
+class Targets {
+public:
+  Targets(Images &images, DeviceMemory &memory) : images(images), memory(memory) {}
+
+  Target &find(CUfunction function, CUcontext context, Recorder &recorder);
+  /// Something was unloaded: handles may come back with another meaning.
+  void forget();
+
+private:
+  struct Handle {
+    CUfunction function;
+    CUcontext context;
+    bool operator==(const Handle &other) const {
+      return function == other.function && context == other.context;
+    }
+  };
+  struct HandleHash {
+    std::size_t operator()(const Handle &handle) const {
+      return (reinterpret_cast<std::size_t>(handle.function) * 0x9e3779b97f4a7c15) ^
+             (reinterpret_cast<std::size_t>(handle.context) >> 4);
+    }
+  };
+  class Function;
+
+  std::unique_ptr<Target> resolve(CUfunction function, Recorder &recorder);
+  std::string placeGlobals(const Function &function, const Note &note, const NoteKernel &kernel,
+                           Target &target);
+
+  Images &images;
+  DeviceMemory &memory;
+  std::shared_mutex mutex; // of all below
+  std::unordered_map<Handle, std::unique_ptr<Target>, HandleHash> known;
+  std::vector<std::unique_ptr<Target>> forgotten; // a launch on another thread may still use one
+  std::atomic<std::uint64_t> generation{1};
+};
+
+} // namespace r3::cuda
