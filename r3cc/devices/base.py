@@ -166,6 +166,10 @@ class Device(Protocol):
         """
         ...
 
+    def free_memory(self) -> int:
+        """Bytes that can still be allocated or mapped."""
+        ...
+
     def allocate(self, size: int) -> int:
         """Address of ``size`` bytes outside the recorded ranges. Raises :class:`OutOfDeviceMemory`."""
         ...

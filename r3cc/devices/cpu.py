@@ -74,7 +74,8 @@ class _Engine:
     """libr3cpu.so's calls, typed, each error status raised as its class."""
 
     def __init__(self) -> None:
-        library = ctypes.CDLL(str(native_library("libr3cpu.so")))
+        # Globally: lowered modules find the calls of their kernels in it.
+        library = ctypes.CDLL(str(native_library("libr3cpu.so")), mode=ctypes.RTLD_GLOBAL)
         library.r3cpu_last_error.restype = ctypes.c_char_p
         library.r3cpu_module_unload.argtypes = [ctypes.c_void_p]
         library.r3cpu_module_unload.restype = None
@@ -217,6 +218,10 @@ class CpuDevice:
             self._engine.call("memory_map", new.address, new.size)
             self._mapped.append(new)
 
+    def free_memory(self) -> int:
+        """The host's memory that nobody uses."""
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+
     def allocate(self, size: int) -> int:
         """Plain host memory."""
         try:
@@ -295,7 +300,7 @@ def _page_flags(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> by
     different = left != right
     whole = len(different) // PAGE * PAGE
     flags: bytes = different[:whole].reshape(-1, PAGE).any(axis=1).astype(np.uint8).tobytes()
-    return flags + (bytes([different[whole:].any()]) if whole < len(different) else b"")
+    return flags + (bytes([bool(different[whole:].any())]) if whole < len(different) else b"")
 
 
 def _processor_name() -> str:

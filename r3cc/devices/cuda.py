@@ -292,6 +292,11 @@ class CudaDevice:
         self._driver.call(DeviceError, self._driver.api.cuMemUnmap, held.address, held.size)
         self._mapped.remove(held)
 
+    def free_memory(self) -> int:
+        """What the driver says is free."""
+        free, _ = self._driver.call(DeviceError, self._driver.api.cuMemGetInfo)
+        return int(free)
+
     def allocate(self, size: int) -> int:
         """Plain device memory."""
         return int(self._driver.call(OutOfDeviceMemory, self._driver.api.cuMemAlloc, max(size, 1)))

@@ -104,8 +104,10 @@ class HostImage:
 class ImageStore:
     """Images by content, so that launches that share memory share its copies."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, budget: int) -> None:
+        """``budget``: bytes of device memory that images may take; later ones stay on the host."""
         self._device = device
+        self._left = budget
         self._images: dict[object, Image] = {}
 
     def get(self, identity: object, content: Callable[[], Bytes]) -> Image:
@@ -115,10 +117,14 @@ class ImageStore:
         return self._images[identity]
 
     def _make(self, content: Bytes) -> Image:
+        if len(content) > self._left:
+            return HostImage(self._device, content)
         try:
-            return DeviceImage(self._device, content)
+            image = DeviceImage(self._device, content)
         except OutOfDeviceMemory:
             return HostImage(self._device, content)
+        self._left -= len(content)
+        return image
 
 
 class Overlay:

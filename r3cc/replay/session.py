@@ -28,7 +28,7 @@ from r3cc.replay import elements
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
-from r3cc.replay.memory import ImageStore, LaunchMemory, union
+from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
 from r3cc.replay.model import Interval, L2State, LaunchConfiguration, Mismatch, Numerics, Status, TimingPlan
 from r3cc.replay.sampling import Runnable, Sampler, launches_per_sample, states
 from r3cc.replay.stages import Stage, Watch
@@ -39,6 +39,8 @@ _FEWEST_SAMPLES = 3
 """Samples before a candidate may be abandoned."""
 _SLOWEST_RATIO = 50.0
 """A launch may take this many times the baseline's time before it counts as hung."""
+_OWN_MEMORY = 1 << 30
+"""Bytes of device memory kept free for code, windows and the cache flush."""
 _RESERVATION_GAP = 1 << 36
 """Launch memory that lies nearer than this is reserved in one piece."""
 
@@ -132,7 +134,7 @@ class ReplaySession:
         with self._stage(Stage.PREPARE):
             recorded = source.launches()
             self._reserve([each.launch for each in recorded])
-            images = ImageStore(device)
+            images = ImageStore(device, _image_budget(device, [each.launch for each in recorded]))
             cases = [_Case(each, LaunchMemory(device, images, source, each.launch, facts)) for each in recorded]
         self._cases = [case for case in cases if not case.launch.held_out] or cases
         self._held_out = [case for case in cases if case not in self._cases]
@@ -333,6 +335,12 @@ class ReplaySession:
             yield
         finally:
             self._phases[stage.value] += time.perf_counter_ns() - began
+
+
+def _image_budget(device: Device, launches: Sequence[Launch]) -> int:
+    """Device memory for pristine images: what is left beside the largest launch's own and some for R3 itself."""
+    largest = max((sum(span.size for span in spans_of(each.regions, device.granule)) for each in launches), default=0)
+    return max(device.free_memory() - largest - _OWN_MEMORY, 0)
 
 
 class _Tolerances(Mapping[str, elements.Tolerance | None]):

@@ -1,0 +1,17 @@
+"""CUDA sources of small kernels."""
+
+SAXPY = """
+extern "C" __global__ void saxpy(int n, double a, const double *x, double *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}
+"""
+
+STATE = """
+static __device__ double state[64];
+__constant__ double factor[2];
+extern "C" __global__ void write_state(double v) { state[threadIdx.x] = v * threadIdx.x; }
+extern "C" __global__ void read_state(double *out) { out[threadIdx.x] = factor[1] * state[threadIdx.x]; }
+extern "C" __global__ void advance_state() { state[threadIdx.x] += 1.0; }
+"""
