@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from r3cc.errors import R3Error
 from r3cc.replay.model import Candidate, Evaluation, Interval
+from r3cc.store.eventlog import read_events
 
 VERSION = 1
 """Raised when a log of an older version can no longer be continued."""
@@ -30,6 +33,8 @@ class KernelPlan(msgspec.Struct, frozen=True):
     share: float
     """Share of the recording's device time, 0 to 1."""
     numerics: str
+    rtol: float | None = None
+    atol: float | None = None
     changes_module: bool = False
     """Module-scope knobs were searched for it."""
 
@@ -144,3 +149,19 @@ def decode_event(event: dict[str, Any]) -> AnyEvent:
     """The value of one line; raises msgspec.ValidationError when it is not one of this version."""
     value: AnyEvent = msgspec.convert(event, AnyEvent)
     return value
+
+
+def read_log(path: Path) -> tuple[AnyEvent, ...]:
+    """Every event of a log, in order; a torn last line is left out.
+
+    Raises R3Error for a damaged line and for a log of another version.
+    """
+    events = []
+    for number, line in enumerate(read_events(path), start=1):
+        if number == 1 and line.get("version") != VERSION:
+            raise R3Error(f"the search in {path.parent} has version {line.get('version')}, this R3 reads {VERSION}")
+        try:
+            events.append(decode_event(line))
+        except msgspec.ValidationError as error:
+            raise R3Error(f"line {number} of the event log {path} is damaged: {error}") from None
+    return tuple(events)

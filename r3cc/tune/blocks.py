@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from r3cc.llvm import KernelDescription
 from r3cc.store.model import Dim3
 
 WARP = 32
@@ -13,22 +14,6 @@ MAX_THREADS = 1024
 """Threads a block on every CUDA device."""
 MAX_EXTENTS: Dim3 = (1024, 1024, 64)
 EXTENTS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-
-
-class KernelFacts(msgspec.Struct, frozen=True):
-    """What r3_describe says about a kernel; other keys of its report are ignored."""
-
-    name: str
-    reads_block_size: bool = False
-    reads_grid_size: bool = False
-    static_shared: int = 0
-    """Bytes."""
-    dynamic_shared: bool | int = False
-    barriers: bool | int = False
-    warp_operations: bool | int = False
-    atomics: bool | int = False
-    max_threads: int | None = None
-    """Launch bound of the source; None or 0 without one."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -39,7 +24,7 @@ class Shape(msgspec.Struct, frozen=True):
     shared: int = 0
 
 
-def legal_blocks(facts: KernelFacts, shapes: Sequence[Shape]) -> tuple[Dim3, ...]:
+def legal_blocks(facts: KernelDescription, shapes: Sequence[Shape]) -> tuple[Dim3, ...]:
     """Block shapes worth trying instead of the recorded one, smallest first; empty when it is fixed.
 
     The grid is derived so that the recorded threads are covered, so a shape must be one for all recorded launches. What
@@ -54,7 +39,7 @@ def legal_blocks(facts: KernelFacts, shapes: Sequence[Shape]) -> tuple[Dim3, ...
     return tuple(sorted(legal, key=lambda block: (volume(block), block)))
 
 
-def block_is_fixed(facts: KernelFacts, shapes: Sequence[Shape]) -> str | None:
+def block_is_fixed(facts: KernelDescription, shapes: Sequence[Shape]) -> str | None:
     """Why the recorded block must stay, in a few words; None when other shapes may be tried."""
     if not shapes:
         return "no recorded launch"
@@ -82,11 +67,11 @@ def _extents(axis: int, shapes: Iterable[Shape]) -> list[int]:
     return sorted({extent for extent in EXTENTS if extent <= limit} | recorded)
 
 
-def _is_legal(block: Dim3, facts: KernelFacts, recorded: Iterable[Dim3]) -> bool:
+def _is_legal(block: Dim3, facts: KernelDescription, recorded: Iterable[Dim3]) -> bool:
     return all(_rules(block, facts, max(map(volume, recorded)), next(iter(recorded))))
 
 
-def _rules(block: Dim3, facts: KernelFacts, most: int, recorded: Dim3) -> Iterator[bool]:
+def _rules(block: Dim3, facts: KernelDescription, most: int, recorded: Dim3) -> Iterator[bool]:
     threads = volume(block)
     yield WARP <= threads <= min(MAX_THREADS, facts.max_threads or MAX_THREADS)
     yield threads % WARP == 0

@@ -107,6 +107,9 @@ class BasePipeline:
     def __init__(self, text: str) -> None:
         self.nodes: Pipeline = without_empty_adaptors(parse_pipeline(text))
 
+    def __str__(self) -> str:
+        return print_pipeline(self.nodes)
+
     @cached_property
     def places(self) -> dict[Anchor, Level]:
         """Every pass of the text, in order, and the level of the place where it stands."""

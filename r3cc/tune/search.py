@@ -38,7 +38,7 @@ class Target(msgspec.Struct, frozen=True):
     """A kernel to tune: its plan, its space and how to open an evaluator for it."""
 
     plan: KernelPlan
-    space: Callable[[], Space]
+    space: Space
     open_evaluator: Callable[[], Evaluator]
 
 
@@ -113,7 +113,7 @@ class Tuner:
         return self._journal.add(Baseline, kernel=kernel, evaluation=judged, noise=noise, width=width)
 
     def _kernel_search(self, target: Target, baseline: Baseline) -> KernelSearch:
-        space = target.space()
+        space = target.space
         match self._optimizer:
             case "random":
                 return KernelSearch(space, RandomProposer(space, self._seed), baseline.noise)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from r3cc.llvm import KernelDescription
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
-from r3cc.tune.blocks import KernelFacts, Shape, block_is_fixed, legal_blocks
+from r3cc.tune.blocks import Shape, block_is_fixed, legal_blocks
 from r3cc.tune.edits import DEFAULT, BasePipeline
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, LAUNCHED, Knob, Scope
@@ -25,7 +26,7 @@ class Space:
         base: BasePipeline,
         vocabulary: Vocabulary,
         knobs: Sequence[Knob],
-        facts: KernelFacts,
+        facts: KernelDescription,
         shapes: Sequence[Shape],
         recorded_pipeline: str = DEFAULT,
     ) -> None:
@@ -77,6 +78,7 @@ class SpaceSummary(msgspec.Struct, frozen=True):
 
     kernel: str
     name: str
+    device: str
     recorded_pipeline: str
     base: str
     """Text of ``default<O3>`` that edits start from."""

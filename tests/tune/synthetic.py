@@ -10,11 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
+import msgspec
 import numpy as np
 
+from r3cc.llvm import KernelDescription
 from r3cc.replay.events import KernelPlan
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
-from r3cc.tune.blocks import KernelFacts, Shape
+from r3cc.tune.blocks import Shape
 from r3cc.tune.edits import BasePipeline
 from r3cc.tune.knobs import KERNEL_KNOBS
 from r3cc.tune.passes import vocabulary
@@ -45,10 +47,30 @@ BASELINE_NS = 1e6
 Model = Callable[[Candidate], float | Status]
 
 
+def describe(**facts: object) -> KernelDescription:
+    """A kernel that reads its block size and is otherwise plain."""
+    plain = {
+        "name": "k",
+        "line": 1,
+        "parameters": [],
+        "globals": [],
+        "reads_block_size": True,
+        "reads_grid_size": False,
+        "static_shared": 0,
+        "dynamic_shared": False,
+        "barriers": 0,
+        "warp_operations": 0,
+        "atomics": 0,
+        "max_threads": None,
+        "element_types": {},
+        "global_element_types": {},
+    }
+    return msgspec.convert({**plain, **facts}, KernelDescription)
+
+
 def space() -> Space:
     shape = Shape(grid=(64, 1, 1), block=(128, 1, 1))
-    facts = KernelFacts(name="k", reads_block_size=True)
-    return Space(BasePipeline(BASE_TEXT), vocabulary(LISTING), KERNEL_KNOBS, facts, [shape])
+    return Space(BasePipeline(BASE_TEXT), vocabulary(LISTING), KERNEL_KNOBS, describe(), [shape])
 
 
 def plan(kernel: str = "abc", share: float = 1.0) -> KernelPlan:

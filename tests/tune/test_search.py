@@ -52,7 +52,7 @@ def run(
     """One session; evaluators differ in the noise they see, as fresh processes do."""
     count = itertools.count()
     opener = open_evaluator or (lambda: SyntheticEvaluator(model, seed=1000 * seed + next(count)))
-    targets = [Target(each, space, opener) for each in plans]
+    targets = [Target(each, space(), opener) for each in plans]
     earlier = [decode_event(event) for event in read_events(log)]
     with EventLog(log) as events:
         journal = Journal(events, earlier)

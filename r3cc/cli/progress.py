@@ -1,0 +1,81 @@
+"""The progress of a search on standard error."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import rich.progress
+from rich.console import Console
+from rich.text import Text
+
+from r3cc.cli.output import say
+from r3cc.replay.events import KernelPlan, Result
+from r3cc.replay.model import Evaluation, Status
+from r3cc.tune.budget import Allowance
+
+
+class Progress:
+    """A watcher that shows a bar with the incumbent on a terminal, and one line a kernel anywhere."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._bar = rich.progress.Progress(
+            rich.progress.TextColumn("r3:"),
+            rich.progress.TextColumn("{task.description}", markup=False),
+            rich.progress.BarColumn(bar_width=20),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TimeElapsedColumn(),
+            rich.progress.TextColumn("{task.fields[state]}", markup=False),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: rich.progress.TaskID | None = None
+        self._failed = 0
+
+    def kernel_begins(self, plan: KernelPlan, done: int, allowance: Allowance) -> None:
+        """A new bar."""
+        self._remove()
+        self._failed = 0
+        self._task = self._bar.add_task(
+            str(Text(plan.demangled[:40])), total=allowance.evaluations, completed=done, state=""
+        )
+
+    def evaluated(self, plan: KernelPlan, evaluation: Evaluation, best_ratio: float) -> None:
+        """One step of the bar."""
+        self._failed += evaluation.status is not Status.OK
+        if self._task is not None:
+            self._bar.update(self._task, advance=1, state=f"best {1 / best_ratio:.3f}x, {self._failed} failed")
+
+    def finals_begin(self, plan: KernelPlan, finalists: int) -> None:
+        """The bar says what is going on."""
+        if self._task is not None:
+            self._bar.update(self._task, state=f"measuring {finalists} finalists again")
+
+    def kernel_ends(self, plan: KernelPlan, result: Result) -> None:
+        """One line with the verdict."""
+        self._remove()
+        if result.n is None or result.speedup is None:
+            say(f"{plan.demangled}: {result.note or 'no improvement'}")
+            return
+        gain = result.speedup
+        say(f"{plan.demangled}: {gain.median:.3f}x faster [{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}")
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def _remove(self) -> None:
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

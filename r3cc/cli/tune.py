@@ -1,0 +1,144 @@
+"""``r3 tune``: search pipelines, code generation and launch shapes of the kernels that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from r3cc.cli.options import Duration, device_option, json_option, recording_option, store_option
+from r3cc.cli.output import print_json, print_table, say
+from r3cc.cli.progress import Progress
+from r3cc.cli.report import print_report
+from r3cc.cli.settings import KernelSetting, current_settings
+from r3cc.replay.events import read_log
+from r3cc.replay.model import Numerics
+from r3cc.report.search import summarise as summarise_search
+from r3cc.store import Store
+from r3cc.store.model import Kernel
+from r3cc.store.search import Search
+from r3cc.tune.knobs import Knob
+from r3cc.tune.llvm_facts import LLVMFacts
+from r3cc.tune.plan import Choice, KernelOptions, build_space, choose
+from r3cc.tune.plan import summarise as summarise_space
+from r3cc.tune.search import OPTIMIZERS, Limits
+from r3cc.tune.session import Question, TuneSession
+from r3cc.tune.space import SpaceSummary
+
+DEFAULT_TIME = "15m"
+
+
+@click.command()
+@click.argument("kernels", nargs=-1, metavar="[KERNEL]...")
+@store_option
+@recording_option
+@device_option
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Evaluations over all kernels.")
+@click.option("--time", "time_s", type=Duration(), default=DEFAULT_TIME, show_default=True, help="Time for the search.")
+@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the optimizer.")
+@click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
+@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
+@click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
+@click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="r3", show_default=True, help="Or a control.")
+@click.option("--fresh", is_flag=True, help="Begin anew instead of going on with an interrupted search.")
+@click.option("--show-space", is_flag=True, help="Print what would be searched, and search nothing.")
+@json_option
+def tune(
+    kernels: tuple[str, ...],
+    store: Path,
+    recording: str | None,
+    device: str | None,
+    budget: int | None,
+    time_s: float,
+    seed: int,
+    numerics: str | None,
+    rtol: float | None,
+    atol: float | None,
+    optimizer: str,
+    fresh: bool,
+    show_space: bool,
+    as_json: bool,
+) -> None:
+    """Search the pass pipeline, code generation and block shape of each KERNEL.
+
+    Without KERNEL: those that make up 90 % of the recording's device time. An interrupted search is continued.
+    """
+    with Store.open(store) as opened:
+        chosen = opened.recording(recording).id
+        choices = choose(opened, chosen, kernels, device, _options(numerics, rtol, atol))
+        if show_space:
+            _show_spaces(opened, chosen, choices, as_json)
+            return
+        session = TuneSession(opened, Question(chosen, tuple(choices), optimizer, seed), Limits(budget, time_s))
+        search = _run(session, fresh)
+        report = summarise_search(search.id, read_log(search.events_path))
+    if as_json:
+        print_json(report)
+    else:
+        print_report(report)
+        say("next: `r3 report` prints this again, `r3 replay KERNEL --passes …` judges one candidate")
+
+
+def _run(session: TuneSession, fresh: bool) -> Search:
+    with Progress() as progress:
+        try:
+            return session.run(progress, fresh, _announce)
+        except KeyboardInterrupt:
+            progress.stop()
+            say("interrupted; what was found is kept: `r3 tune` with the same options goes on, `r3 report` shows it")
+            raise
+
+
+def _announce(search: Search, continued: bool) -> None:
+    say(f"{'going on with' if continued else 'beginning'} search {search.id}")
+
+
+def _options(numerics: str | None, rtol: float | None, atol: float | None) -> Callable[[Kernel], KernelOptions]:
+    """The command line before the settings file's entry for a kernel."""
+    settings = current_settings()
+
+    def options_of(kernel: Kernel) -> KernelOptions:
+        entry = settings.for_kernel(kernel.name, kernel.demangled) or KernelSetting("")
+        return KernelOptions(
+            numerics=Numerics(numerics or entry.numerics or Numerics.ROUNDING),
+            rtol=entry.rtol if rtol is None else rtol,
+            atol=entry.atol if atol is None else atol,
+            skip=entry.skip,
+        )
+
+    return options_of
+
+
+def _show_spaces(store: Store, recording: str, choices: list[Choice], as_json: bool) -> None:
+    with LLVMFacts() as facts:
+        spaces = [summarise_space(choice, build_space(store, recording, choice, facts)) for choice in choices]
+    if as_json:
+        print_json({"spaces": spaces})
+        return
+    for space in spaces:
+        _print_space(space)
+
+
+def _print_space(space: SpaceSummary) -> None:
+    """One kernel's space: a head, and a table of knobs."""
+    click.echo(f"{space.kernel}  {space.name}  on {space.device}")
+    click.echo(f"pipeline: edits to default<O3> at {space.places} places, {len(space.passes)} passes to insert")
+    click.echo(f"passes: {' '.join(space.passes)}")
+    table = Table(box=None, pad_edge=False)
+    for column in ("knob", "scope", "numerics", "values", "what it does"):
+        table.add_column(column, overflow="fold")
+    for knob in space.knobs:
+        table.add_row(knob.key, knob.scope, knob.numerics, Text(_values(knob)), knob.what)
+    print_table(table)
+    if space.fixed_block is not None:
+        click.echo(f"block: stays as recorded: {space.fixed_block}")
+    for reason in space.left_out:
+        click.echo(f"not searched: {reason}")
+    click.echo()
+
+
+def _values(knob: Knob) -> str:
+    return " ".join(knob.values)

@@ -1,0 +1,119 @@
+"""What a search found, from its event log alone: the value behind the table and the JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.replay.events import Answer, AnyEvent, Baseline, Begin, End, Incumbent, KernelPlan, Result, Session, Stop
+from r3cc.replay.model import Candidate, Interval, L2State
+
+E = TypeVar("E")
+CPU_HEADING = "cpu device: not a prediction for any GPU"
+
+
+class KernelReport(msgspec.Struct, frozen=True):
+    """One kernel of a search. Times are nanoseconds per launch, medians with 95 % intervals."""
+
+    id: str
+    name: str
+    demangled: str
+    module: str
+    share: float
+    numerics: str
+    baseline: Interval | None
+    best: Interval | None
+    """None: no improvement, or the search is not over."""
+    speedup: Interval | None
+    """Baseline over the best finalist, measured again in fresh processes; inside its interval it is no improvement."""
+    improved: bool
+    candidate: Candidate | None
+    """The winner."""
+    changes: tuple[str, ...]
+    evaluations: int
+    statuses: dict[str, int]
+    """Evaluations by how they ended."""
+    stopped: str | None
+    """Why the search ended: budget, time, plateau, exhausted; None while it is not over."""
+    search_ratio: float | None
+    """Best ratio seen in the search: too good, as the best of many noisy numbers is."""
+    note: str
+    l2: L2State | None
+    """Cache state in which launches were timed."""
+    app_ns: float
+    """The kernel's time per launch in the application; 0 when it was not taken."""
+
+
+class SearchReport(msgspec.Struct, frozen=True):
+    """A search and its kernels."""
+
+    search: str
+    recording: str
+    device: str
+    device_name: str
+    heading: str | None
+    """A warning that belongs over every number."""
+    optimizer: str
+    seed: int
+    complete: bool
+    sessions: int
+    kernels: tuple[KernelReport, ...]
+
+
+def summarise(search: str, events: Sequence[AnyEvent]) -> SearchReport:
+    """The report of a search's events; R3Error when they do not begin as a search does."""
+    begin = events[0] if events else None
+    if not isinstance(begin, Begin):
+        raise R3Error(f"the search {search} has no beginning; run `r3 tune --fresh`")
+    return SearchReport(
+        search=search,
+        recording=begin.recording,
+        device=begin.device,
+        device_name=begin.device_name,
+        heading=CPU_HEADING if begin.device == "cpu" else None,
+        optimizer=begin.optimizer,
+        seed=begin.seed,
+        complete=any(isinstance(event, End) for event in events),
+        sessions=sum(isinstance(event, Session) for event in events),
+        kernels=tuple(_kernel(plan, events) for plan in begin.kernels),
+    )
+
+
+def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
+    own = [event for event in events if getattr(event, "kernel", None) == plan.kernel]
+    answers = [event.evaluation for event in own if isinstance(event, Answer)]
+    baseline = _last(own, Baseline)
+    result = _last(own, Result)
+    stop = _last(own, Stop)
+    incumbent = _last(own, Incumbent)
+    judged = baseline.evaluation if baseline is not None else None
+    recorded = judged.time_ns if judged is not None else None
+    return KernelReport(
+        id=plan.kernel,
+        name=plan.name,
+        demangled=plan.demangled,
+        module=plan.module,
+        share=plan.share,
+        numerics=plan.numerics,
+        baseline=result.baseline_ns if result is not None else recorded,
+        best=result.best_ns if result is not None else None,
+        speedup=result.speedup if result is not None else None,
+        improved=result is not None and result.n is not None,
+        candidate=result.candidate if result is not None and result.n is not None else None,
+        changes=result.changes if result is not None else (),
+        evaluations=len(answers),
+        statuses=dict(Counter(str(evaluation.status) for evaluation in answers).most_common()),
+        stopped=stop.reason if stop is not None else None,
+        search_ratio=incumbent.ratio if incumbent is not None else None,
+        note=result.note if result is not None else "not finished: `r3 tune` goes on with it",
+        l2=judged.l2 if judged is not None else None,
+        app_ns=judged.app_ns if judged is not None else 0.0,
+    )
+
+
+def _last(events: Sequence[AnyEvent], kind: type[E]) -> E | None:
+    return next((event for event in reversed(events) if isinstance(event, kind)), None)

@@ -1,0 +1,148 @@
+"""From what the user asked for to kernels with plans, spaces and evaluators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator, check_device, compile_setup
+from r3cc.replay.events import KernelPlan
+from r3cc.replay.model import Numerics
+from r3cc.store import Store
+from r3cc.store.model import Kernel
+from r3cc.tune.blocks import Shape
+from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
+from r3cc.tune.llvm_facts import LLVMFacts
+from r3cc.tune.search import Target
+from r3cc.tune.space import Space, SpaceSummary
+
+COVERED = 0.9
+"""Part of the device time that the kernels make up which are tuned by default."""
+
+
+class KernelOptions(msgspec.Struct, frozen=True):
+    """What holds for one kernel: from the command line and its ``[[kernel]]`` entry."""
+
+    numerics: Numerics = Numerics.ROUNDING
+    rtol: float | None = None
+    atol: float | None = None
+    skip: bool = False
+
+
+OptionsOf = Callable[[Kernel], KernelOptions]
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A kernel to tune, on a device, with its options."""
+
+    kernel: Kernel
+    device: str
+    options: KernelOptions
+    alone: bool
+    """No other kernel of its module was launched, so module-scope knobs harm nobody."""
+
+    @property
+    def plan(self) -> KernelPlan:
+        """Its line in the event log."""
+        kernel = self.kernel
+        return KernelPlan(
+            kernel=kernel.id,
+            module=kernel.module,
+            name=kernel.name,
+            demangled=kernel.demangled,
+            share=kernel.share,
+            numerics=self.options.numerics,
+            rtol=self.options.rtol,
+            atol=self.options.atol,
+            changes_module=self.alone,
+        )
+
+
+def choose(
+    store: Store, recording: str, names: Sequence[str], device: str | None, options_of: OptionsOf
+) -> list[Choice]:
+    """The kernels that ``names`` mean, else those that make up 90 % of device time; R3Error when none can be tuned."""
+    every = store.kernels(recording)
+    modules = Counter(kernel.module for kernel in every)
+    named = list({(k := store.find_kernel(name, recording)).id: k for name in names}.values())
+    kernels = named or by_default(every, options_of)
+    if not kernels:
+        raise R3Error(_why_none(every, recording))
+    return [
+        Choice(kernel, check_device(kernel, device), options_of(kernel), modules[kernel.module] == 1)
+        for kernel in kernels
+    ]
+
+
+def by_default(kernels: Sequence[Kernel], options_of: OptionsOf) -> list[Kernel]:
+    """Recorded kernels, by share, up to where 90 % of all device time is covered; ``skip`` leaves kernels out."""
+    chosen, covered = [], 0.0
+    for kernel in kernels:
+        if covered >= COVERED:
+            break
+        covered += kernel.share
+        if kernel.recorded and not options_of(kernel).skip:
+            chosen.append(kernel)
+    return chosen
+
+
+def target(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Target:
+    """What a search needs of a kernel."""
+    space = build_space(store, recording, choice, facts)
+    options = choice.options
+    settings = EvaluatorSettings(numerics=options.numerics, rtol=options.rtol, atol=options.atol)
+
+    def open_evaluator() -> Evaluator:
+        return LocalEvaluator.open(store, choice.kernel, choice.device, settings, recording)
+
+    return Target(choice.plan, space, open_evaluator)
+
+
+def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Space:
+    """The search space of a kernel. Raises R3Error for a module without IR."""
+    kernel = choice.kernel
+    setup = compile_setup(store, kernel, choice.device, "")
+    llvm = facts.target(setup.info, choice.device)
+    description = facts.kernel(setup.bitcode, kernel.name)
+    launches = store.launches(kernel, recording)
+    shapes = {Shape(launch.grid, launch.block, launch.shared) for launch in launches}
+    pipeline = str(setup.info["codegen"]["pipeline"])
+    ordered = sorted(shapes, key=lambda shape: (shape.block, shape.grid, shape.shared))
+    return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline)
+
+
+def knobs_of(choice: Choice) -> tuple[Knob, ...]:
+    """Knobs of the kernel, and of its module where it is alone in it."""
+    knobs = (*KERNEL_KNOBS, *MODULE_KNOBS) if choice.alone else KERNEL_KNOBS
+    return allowed(knobs, choice.options.numerics, choice.device != "cpu")
+
+
+def summarise(choice: Choice, space: Space) -> SpaceSummary:
+    """A kernel's space as ``--show-space`` prints it."""
+    kernel = choice.kernel
+    on_gpu = choice.device != "cpu"
+    left_out = () if choice.alone else allowed(MODULE_KNOBS, choice.options.numerics, on_gpu)
+    return SpaceSummary(
+        kernel=kernel.id,
+        name=kernel.demangled,
+        device=choice.device,
+        recorded_pipeline=space.recorded_pipeline,
+        base=str(space.base),
+        places=len(space.base.places),
+        passes=tuple(sorted(space.vocabulary)),
+        knobs=space.knobs,
+        fixed_block=space.fixed_block,
+        left_out=tuple(f"{knob.key}: its module holds other kernels that ran" for knob in left_out),
+    )
+
+
+def _why_none(kernels: Sequence[Kernel], recording: str) -> str:
+    if not kernels:
+        return f"the recording {recording} holds no kernel; `r3 record -- app` again, or see `r3 store ls`"
+    if not any(kernel.recorded for kernel in kernels):
+        return f"no kernel of the recording {recording} has a recorded launch; `r3 ls` says why"
+    return "every kernel is skipped by [[kernel]] entries of the settings file; name one on the command line"

@@ -1,0 +1,92 @@
+"""One ``r3 tune``: the search that it begins or goes on with, from the store to the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+import nevergrad
+import numpy as np
+
+import r3cc
+from r3cc.replay.events import VERSION, Begin, read_log
+from r3cc.store import Store
+from r3cc.store.eventlog import EventLog
+from r3cc.store.search import Search
+from r3cc.tune.continuing import unfinished
+from r3cc.tune.journal import Journal
+from r3cc.tune.llvm_facts import LLVMFacts
+from r3cc.tune.plan import Choice, target
+from r3cc.tune.search import Limits, Target, Tuner
+from r3cc.tune.watcher import Watcher
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a search is asked, limits apart: equal questions belong to one search until it is over."""
+
+    recording: str
+    choices: tuple[Choice, ...]
+    optimizer: str
+    seed: int
+
+
+class TuneSession:
+    """Runs a question's search in a store."""
+
+    def __init__(self, store: Store, question: Question, limits: Limits) -> None:
+        self._store = store
+        self._question = question
+        self._limits = limits
+
+    def run(self, watcher: Watcher, fresh: bool, began: Callable[[Search, bool], None]) -> Search:
+        """Begin a search, or go on with the unfinished one of the same question unless ``fresh``.
+
+        ``began`` hears which search it is and whether it is continued. Raises R3Error; KeyboardInterrupt passes through
+        with the log complete.
+        """
+        with LLVMFacts() as facts:
+            question = self._question
+            targets = [target(self._store, question.recording, choice, facts) for choice in question.choices]
+            llvm = facts.version
+        begin = self._begin(targets, llvm)
+        resumed = None if fresh else unfinished(self._store.searches, begin)
+        search = resumed.search if resumed is not None else self._store.searches.create()
+        with search.open_log() as log:
+            journal = self._journal(log, search, begin if resumed is None else None)
+            began(search, resumed is not None)
+            Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits).run()
+        return search
+
+    def _journal(self, log: EventLog, search: Search, begin: Begin | None) -> Journal:
+        """What the log holds now that nobody else writes it."""
+        if begin is not None:
+            log.append(begin)
+            return Journal(log, (begin,))
+        return Journal(log, read_log(search.events_path))
+
+    def _begin(self, targets: Sequence[Target], llvm: str) -> Begin:
+        question = self._question
+        device = question.choices[0].device
+        return Begin(
+            at=time.time(),
+            version=VERSION,
+            recording=question.recording,
+            device=device,
+            device_name=self._device_name(device),
+            optimizer=question.optimizer,
+            seed=question.seed,
+            kernels=tuple(target.plan for target in targets),
+            versions={
+                "r3": r3cc.__version__,
+                "llvm": llvm,
+                "nevergrad": nevergrad.__version__,
+                "numpy": np.__version__,
+            },
+        )
+
+    def _device_name(self, device: str) -> str:
+        """As the recording's processes named the kind of device."""
+        kind = device.split(":")[0]
+        processes = self._store.processes(self._question.recording)
+        return next((process.device_name for process in processes if process.device.split(":")[0] == kind), "")
