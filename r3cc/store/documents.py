@@ -24,6 +24,8 @@ class KernelDocument(msgspec.Struct, frozen=True):
     recorded: int
     not_recordable: tuple[NotRecordable, ...]
     shapes: tuple[Shape, ...]
+    device: str | None = None
+    """None: the process's."""
 
 
 class EndDocument(msgspec.Struct, frozen=True):
@@ -64,7 +66,7 @@ def identity(document: dict[str, Any]) -> tuple[str, str]:
         case "module":
             return kind, str(document.get("module"))
         case "kernel":
-            return kind, kernel_identity(document)
+            return kind, f"{kernel_identity(document)}:{document.get('device', '')}"
         case "launch":
             return kind, str(document.get("launch"))
         case _:

@@ -93,10 +93,10 @@ class Store:
         """Kernels of a recording, summed over its processes, by share of device time."""
         chosen = self._chosen(recording)
         devices = {process.pack: process.device for process in self.processes(chosen)}
-        return kernels.sum_kernels(
-            (documents.kernel(document.body), devices.get(document.stem, "unknown"))
-            for document in self._index.documents("kernel", chosen)
-        )
+        counts = [
+            (documents.kernel(document.body), document.stem) for document in self._index.documents("kernel", chosen)
+        ]
+        return kernels.sum_kernels((count, count.device or devices.get(stem, "unknown")) for count, stem in counts)
 
     def find_kernel(self, given: str, recording: str | None = None) -> Kernel:
         """A kernel by id, mangled or demangled name, or a unique part of one; several matches are an error."""

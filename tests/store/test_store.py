@@ -74,6 +74,16 @@ def test_kernels_are_summed_over_processes(small_store: Store) -> None:
     assert [process.complete for process in small_store.processes()] == [True, False]
 
 
+def test_a_kernel_on_two_devices_of_one_process_is_one_kernel(small_store: Store) -> None:
+    module = small_store.kernels()[0].module
+    pack = PackWriter(small_store.recording_path("20260102-030405-abcd") / "node2-1-1.r3pack")
+    pack.process(device="cuda:0")
+    for device in ("cuda:0", "cuda:1", "cuda:1"):
+        pack.kernel(module, "_Z4fluxv", device=device, launches=7)
+    flux = small_store.find_kernel("flux")
+    assert (flux.launches, flux.device) == (14, "cuda:0")
+
+
 def test_the_last_document_of_a_kernel_counts(small_store: Store) -> None:
     module = small_store.kernels()[0].module
     pack = PackWriter(small_store.recording_path("20260102-030405-abcd") / "node1-4242-1.r3pack")
