@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -141,11 +142,11 @@ private:
     if (OnlyInputs)
       return false;
     if (Argument == "-x" || Argument == "--language")
-      Language = Index + 1 < Arguments.size() ? Arguments[++Index] : "";
+      Language = Index + 1 < Arguments.size() ? string_view(Arguments[++Index]) : string_view();
     else if (startsWith(Argument, "-x"))
       Language = Argument.substr(2);
     else if (startsWith(Argument, "--language="))
-      Language = Argument.substr(11);
+      Language = Argument.substr(std::strlen("--language="));
     else
       return false;
     return true;

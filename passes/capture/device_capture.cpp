@@ -11,6 +11,7 @@
 
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -40,6 +41,21 @@ private:
   std::vector<std::pair<Function *, AttributeList>> Original;
 };
 
+/// While it lives, the module names its source by another path.
+class WithSourceFile {
+public:
+  WithSourceFile(Module &M, StringRef Path) : M(M), Original(M.getSourceFileName()) {
+    M.setSourceFileName(Path);
+  }
+  ~WithSourceFile() { M.setSourceFileName(Original); }
+  WithSourceFile(const WithSourceFile &) = delete;
+  WithSourceFile &operator=(const WithSourceFile &) = delete;
+
+private:
+  Module &M;
+  std::string Original;
+};
+
 std::string toBitcode(const Module &M) {
   std::string Bytes;
   raw_string_ostream Stream(Bytes);
@@ -50,7 +66,9 @@ std::string toBitcode(const Module &M) {
 }
 
 /// At -O0 every function has optnone; above it, only those that the user wrote it on, and those keep it.
-std::string captureBitcode(Module &M, OptimizationLevel Level) {
+/// Clang maps the paths of debug information, but not the module's own.
+std::string captureBitcode(Module &M, OptimizationLevel Level, const PrefixMap &Map) {
+  WithSourceFile Mapped(M, Map.path(M.getSourceFileName()));
   if (Level != OptimizationLevel::O0)
     return toBitcode(M);
   WithoutOptNone Guard(M);
@@ -65,13 +83,23 @@ std::string compilerVersion(const Module &M) {
   return "LLVM " LLVM_VERSION_STRING;
 }
 
-json::Object describeBuild(const Module &M, const Cc1Command &Cc1, const UserCommand &User) {
-  PrefixMap Map(User.arguments);
+/// The user's source. With -save-temps the device compilation's input is a file made from it.
+std::string sourcePath(const Cc1Command &Cc1, const UserCommand &User) {
+  if (sys::path::filename(Cc1.input) == Cc1.mainFile)
+    return Cc1.input;
+  auto Names = [&](StringRef Argument) { return sys::path::filename(Argument) == Cc1.mainFile; };
+  auto Found = find_if(User.arguments, Names);
+  return Found == User.arguments.end() ? Cc1.input : *Found;
+}
+
+json::Object describeBuild(const Module &M, const Cc1Command &Cc1, const UserCommand &User,
+                           const PrefixMap &Map) {
   json::Array Arguments;
   for (const std::string &Argument : User.arguments)
     Arguments.push_back(json::fixUTF8(Map.argument(Argument)));
-  return json::Object{{"source", json::fixUTF8(Map.path(Cc1.input))},
-                      {"source_sha256", fileSha256(Cc1.input).value_or("")},
+  std::string Source = sourcePath(Cc1, User);
+  return json::Object{{"source", json::fixUTF8(Map.path(Source))},
+                      {"source_sha256", fileSha256(Source).value_or("")},
                       {"directory", json::fixUTF8(Map.path(User.directory))},
                       {"command", std::move(Arguments)},
                       {"compiler", compilerVersion(M)}};
@@ -85,10 +113,11 @@ PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
     return PreservedAnalyses::all(); // the host compilation says so, once
   Cc1Command Cc1 = currentCc1Command();
   UserCommand User = Handoff->userCommand();
-  CapturedModule Captured{Cc1.unit(), Machine->getTargetCPU().str(), {}, captureBitcode(M, Level)};
+  PrefixMap Map(User.arguments);
+  CapturedModule Captured{Cc1.unit(), Machine->getTargetCPU().str(), {}, captureBitcode(M, Level, Map)};
 
   ModuleDescription Description = describeModule(M);
-  json::Object Document = describeBuild(M, Cc1, User);
+  json::Object Document = describeBuild(M, Cc1, User, Map);
   Document["version"] = 1;
   Document["module"] = sha256(Captured.bitcode);
   Document["architecture"] = Captured.architecture;
