@@ -84,6 +84,15 @@ class ChunkReader:
         return content
 
     def _load(self, key: bytes) -> bytes:
+        try:
+            return self._find(key)
+        except R3Error:  # `r3 store gc` may have replaced a pack
+            with self._lock:
+                self._packs.clear()
+            self._index.refresh()
+            return self._find(key)
+
+    def _find(self, key: bytes) -> bytes:
         problem = "is in none of the store's packs"
         for path, record in self._index.chunk(key):
             try:

@@ -102,6 +102,19 @@ def test_gc_frees_waste_and_nothing_else(small_store: Store) -> None:
     assert collect(small_store).packs == 0
 
 
+def test_a_reader_stands_a_gc_behind_its_back(small_store: Store) -> None:
+    path = pack_path(small_store)
+    content = path.read_bytes()
+    path.write_bytes(record(1, os.urandom(5000)) + content)
+    with Store.open(small_store.path) as reader:
+        (launch,) = reader.launches(reader.find_kernel("saxpy"))
+        x, y = launch.regions
+        assert (reader.image(x.before, x.size) == 1).all()
+        assert collect(small_store).packs > 5000
+        reader.kernels()
+        assert (reader.image(y.before, y.size) == 2).all()
+
+
 def test_gc_leaves_a_running_recording_alone(small_store: Store) -> None:
     folder = add_recording(
         small_store.path, "20270102-030405-0000", exit_status=None, host=platform.node(), pid=os.getpid()
