@@ -2,6 +2,7 @@
 //
 // The flat C ABI over the replay compiler.
 #include "replay/compile.h"
+#include "replay/describe.h"
 #include "replay/extract.h"
 #include "replay/parse.h"
 #include "replay/result.h"
@@ -53,3 +54,7 @@ R3_EXPORT r3_result *r3_parse_pipeline(const char *Request) {
 }
 
 R3_EXPORT r3_result *r3_list_passes(const char *Request) { return answer(Request, parseListRequest, listPasses); }
+
+R3_EXPORT r3_result *r3_describe(const uint8_t *Bitcode, size_t Size) {
+  return toResult(describeBitcode(ArrayRef(Bitcode, Size)));
+}

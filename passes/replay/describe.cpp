@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "replay/describe.h"
+
+#include "common/describe.h"
+#include "replay/element_types.h"
+#include "replay/launch_facts.h"
+#include "replay/module.h"
+
+using namespace llvm;
+
+namespace r3 {
+
+namespace {
+
+void addLaunchFacts(json::Object &Kernel, const LaunchFacts &Facts) {
+  Kernel["reads_block_size"] = Facts.ReadsBlockSize;
+  Kernel["reads_grid_size"] = Facts.ReadsGridSize;
+  Kernel["static_shared"] = Facts.StaticShared;
+  Kernel["dynamic_shared"] = Facts.DynamicShared;
+  Kernel["barriers"] = Facts.Barriers;
+  Kernel["warp_operations"] = Facts.WarpOperations;
+  Kernel["atomics"] = Facts.Atomics;
+  Kernel["max_threads"] = Facts.MaxThreads ? json::Value(*Facts.MaxThreads) : json::Value(nullptr);
+}
+
+json::Object parameterTypes(Function &Kernel) {
+  json::Object Types;
+  for (Argument &A : Kernel.args())
+    if (A.getType()->isPointerTy())
+      if (std::optional<std::string> Type = elementTypeOf(A))
+        Types[std::to_string(A.getArgNo())] = *Type;
+  return Types;
+}
+
+json::Object globalTypes(Module &M, const json::Object &Kernel) {
+  json::Object Types;
+  for (const json::Value &Name : *Kernel.getArray("globals"))
+    if (GlobalVariable *Variable = M.getGlobalVariable(*Name.getAsString(), /*AllowInternal=*/true))
+      if (std::optional<std::string> Type = elementTypeOf(*Variable))
+        Types[*Name.getAsString()] = *Type;
+  return Types;
+}
+
+void addElementTypes(json::Object &Kernel, Module &Exposed, Function &F) {
+  Kernel["element_types"] = parameterTypes(F);
+  Kernel["global_element_types"] = globalTypes(Exposed, Kernel);
+}
+
+/// Calls Do with each kernel's JSON and its function in M.
+template <typename Callback> void forEachKernel(json::Array &Kernels, Module &M, Callback Do) {
+  for (json::Value &Value : Kernels) {
+    json::Object &Kernel = *Value.getAsObject();
+    Do(Kernel, *M.getFunction(*Kernel.getString("name")));
+  }
+}
+
+} // namespace
+
+Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> Loaded = loadModule(Bitcode, Context);
+  if (!Loaded)
+    return Loaded.takeError();
+  Module &M = **Loaded;
+  ModuleDescription Description = describeModule(M);
+  json::Array Kernels = toJSON(Description.kernels);
+  forEachKernel(Kernels, M, [&](json::Object &Kernel, Function &F) { addLaunchFacts(Kernel, launchFacts(M, F)); });
+  // From here on M is another: kernels and globals keep their names, bodies change.
+  exposeAccesses(M);
+  forEachKernel(Kernels, M, [&](json::Object &Kernel, Function &F) { addElementTypes(Kernel, M, F); });
+  Product Result;
+  Result.Report["kernels"] = std::move(Kernels);
+  Result.Report["globals"] = toJSON(Description.globals);
+  return Result;
+}
+
+} // namespace r3

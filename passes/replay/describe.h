@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// r3_describe: the description in a binary's JSON, and per kernel what replay and tuning need to know of it.
+#ifndef R3_PASSES_REPLAY_DESCRIBE_H
+#define R3_PASSES_REPLAY_DESCRIBE_H
+
+#include "replay/result.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace r3 {
+
+llvm::Expected<Product> describeBitcode(llvm::ArrayRef<uint8_t> Bitcode);
+
+} // namespace r3
+
+#endif
