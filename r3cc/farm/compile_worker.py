@@ -1,4 +1,4 @@
-"""A process with LLVM in it: ``python -m r3cc.farm.compile_worker FD``. It never touches a device."""
+"""A process with LLVM in it. It never touches a device."""
 
 from __future__ import annotations
 
@@ -37,7 +37,3 @@ def _answer(compiler: Compiler, target: Target, request: object) -> CodeObject |
         return CodeObject(failure.status, str(failure))
     except R3Error as error:
         return Failed(str(error))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The process that owns a device: ``python -m r3cc.farm.device_worker FD``. It never compiles."""
+"""The process that owns a device. It never compiles."""
 
 from __future__ import annotations
 
@@ -113,7 +113,3 @@ def self_test(device: Device) -> None:
         )
     device.release(left)
     device.release(right)
-
-
-if __name__ == "__main__":
-    main()

@@ -66,7 +66,7 @@ class DeadlineMissed(ProcessLost):
 
 
 class SupervisedProcess:
-    """Runs a module of ours as ``python -m MODULE``; requests and answers are pickled over a socket.
+    """Runs ``main`` of a module of ours; requests and answers are pickled over a socket.
 
     The module's ``main`` opens the connection with :func:`serve`. What the process prints goes nowhere, its standard
     error to a file whose end explains a death.
@@ -77,7 +77,8 @@ class SupervisedProcess:
         ours, theirs = socket.socketpair()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, str(theirs.fileno())],
+            # Not `-m`: the module's classes must have its name, not __main__, to be pickled.
+            [sys.executable, "-c", f"from {module} import main; main()", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
