@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,9 @@ ZERO_KEY = bytes(KEY_SIZE)
 
 CACHE_BYTES = 256 << 20
 OPEN_PACKS = 64
+READERS = 8
+PARALLEL_ABOVE = 16
+"""Chunks of an image from which on several threads decompress it."""
 
 
 class ChunkReader:
@@ -31,6 +36,7 @@ class ChunkReader:
         self._packs: OrderedDict[Path, PackReader] = OrderedDict()
         self._cache: OrderedDict[bytes, bytes] = OrderedDict()
         self._cached = 0
+        self._readers = ThreadPoolExecutor(min(READERS, os.cpu_count() or 1), thread_name_prefix="r3-chunks")
 
     def blob(self, key: str) -> bytes:
         """Content of a chunk; raises R3Error when no pack has it intact."""
@@ -46,9 +52,13 @@ class ChunkReader:
     def read_image(self, key: str, out: memoryview) -> None:
         """Write a memory image into ``out``, whose length is the image's size in bytes."""
         out = out.cast("B")
-        for position, chunk in enumerate(self.chunk_keys(key, len(out))):
-            part = out[position * CHUNK_SIZE : (position + 1) * CHUNK_SIZE]
-            part[:] = bytes(len(part)) if chunk == ZERO_KEY else self._chunk(chunk, len(part))
+        keys = self.chunk_keys(key, len(out))
+        parts = [out[start : start + CHUNK_SIZE] for start in range(0, len(out), CHUNK_SIZE)]
+        if len(keys) <= PARALLEL_ABOVE:
+            for chunk, part in zip(keys, parts, strict=True):
+                self._fill(chunk, part)
+        else:
+            list(self._readers.map(self._fill, keys, parts))
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """Keys of the chunks that make up an image of ``size`` bytes, in order."""
@@ -62,10 +72,14 @@ class ChunkReader:
 
     def close(self) -> None:
         """Close the packs and forget the chunks."""
+        self._readers.shutdown(cancel_futures=True)
         with self._lock:
             self._packs.clear()
             self._cache.clear()
             self._cached = 0
+
+    def _fill(self, key: bytes, part: memoryview) -> None:
+        part[:] = bytes(len(part)) if key == ZERO_KEY else self._chunk(key, len(part))
 
     def _chunk(self, key: bytes, size: int) -> bytes:
         content = self._content(key)

@@ -98,8 +98,8 @@ class PackReader:
             yield entry
 
     def content(self, record: Record) -> bytes:
-        """Uncompressed content, checked against checksum and key; raises DamagedRecord."""
-        payload = self.stored(record)[HEADER.size :]
+        """Uncompressed content, checked against its key; raises DamagedRecord."""
+        payload = os.pread(self._file, record.size, record.offset + HEADER.size)
         try:
             content = zstandard.ZstdDecompressor().decompress(payload)
         except zstandard.ZstdError as error:

@@ -74,6 +74,7 @@ def check_pack(recording: str, path: Path) -> PackReport:
             break
         counts[record.type] += 1
         try:
+            reader.stored(record)
             reader.content(record)
         except DamagedRecord as error:
             damaged.append(f"the {record.type.name.lower()} {record.key.hex()} at byte {record.offset}: {error}")
