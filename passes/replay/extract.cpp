@@ -119,11 +119,15 @@ void dropDeadAnnotations(Module &M) {
 
 } // namespace
 
-void keepOnly(Module &M, Function &Kernel) {
-  promoteMutableInternals(M);
-  releaseAllBut(M, reachableFrom(M, rootsFor(M, Kernel)));
+void removeAllBut(Module &M, const GlobalSet &Kept) {
+  releaseAllBut(M, Kept);
   removeReleased(M);
   dropDeadAnnotations(M);
+}
+
+void keepOnly(Module &M, Function &Kernel) {
+  promoteMutableInternals(M);
+  removeAllBut(M, reachableFrom(M, rootsFor(M, Kernel)));
 }
 
 Expected<Product> extractKernel(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {

@@ -4,6 +4,7 @@
 #ifndef R3_PASSES_REPLAY_EXTRACT_H
 #define R3_PASSES_REPLAY_EXTRACT_H
 
+#include "replay/module.h"
 #include "replay/request.h"
 #include "replay/result.h"
 
@@ -19,6 +20,9 @@ llvm::Expected<Product> extractKernel(llvm::ArrayRef<uint8_t> Bitcode, const Ker
 /// nobody may fold, under the name that it has in the whole module's code; all host-writable constants stay, in order,
 /// because their offsets are in the code.
 void keepOnly(llvm::Module &M, llvm::Function &Kernel);
+
+/// Takes everything out of M that is not in Kept, which must be closed under reaching.
+void removeAllBut(llvm::Module &M, const GlobalSet &Kept);
 
 } // namespace r3
 

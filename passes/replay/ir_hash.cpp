@@ -23,7 +23,7 @@ static void dropLocalNames(Function &F) {
       I.setName("");
 }
 
-static void dropNoise(Module &M) {
+void dropNoise(Module &M) {
   StripDebugInfo(M);
   M.setModuleIdentifier("");
   M.setSourceFileName("");

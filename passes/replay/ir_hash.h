@@ -13,6 +13,9 @@ namespace r3 {
 /// SHA-256, in hex, of the module without debug information, local names, source name and compiler version.
 std::string irHash(const llvm::Module &M);
 
+/// Takes what irHash leaves out off the module itself.
+void dropNoise(llvm::Module &M);
+
 } // namespace r3
 
 #endif

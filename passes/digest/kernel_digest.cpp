@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "digest/kernel_digest.h"
+
+#include "common/describe.h"
+#include "replay/extract.h"
+#include "replay/ir_hash.h"
+#include "replay/module.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace r3 {
+
+namespace {
+
+/// clang ends the names of externalised statics with the unit's id under -fgpu-rdc.
+StringRef withoutUnitId(StringRef Name) {
+  for (StringRef Mark : {"__static__", "__intern__", ".static.", ".intern."})
+    if (size_t At = Name.find(Mark); At != StringRef::npos)
+      return Name.take_front(At);
+  return Name;
+}
+
+bool keepsName(const GlobalValue &Value) {
+  if (Value.isDeclaration())
+    return true;
+  const auto *Variable = dyn_cast<GlobalVariable>(&Value);
+  return Variable && isDeviceVariable(*Variable) && isMutableGlobal(*Variable);
+}
+
+std::string canonicalName(const GlobalValue &Value, size_t Number) {
+  if (keepsName(Value))
+    return withoutUnitId(Value.getName()).str();
+  return ("r3." + Twine(Number)).str();
+}
+
+/// Names first go away altogether, lest a new one meet an old one.
+void rename(const GlobalSet &Closure) {
+  SmallVector<std::string, 32> Names;
+  for (size_t I = 0; I < Closure.size(); ++I)
+    Names.push_back(canonicalName(*Closure[I], I));
+  auto isIntrinsic = [](const GlobalValue &Value) {
+    const auto *F = dyn_cast<Function>(&Value);
+    return F && F->isIntrinsic();
+  };
+  for (GlobalValue *Value : Closure)
+    if (!isIntrinsic(*Value))
+      Value->setName("");
+  for (size_t I = 0; I < Closure.size(); ++I)
+    if (!isIntrinsic(*Closure[I]))
+      Closure[I]->setName(Names[I]);
+}
+
+void reorder(Module &M, const GlobalSet &Closure) {
+  for (GlobalValue *Value : Closure) {
+    if (auto *F = dyn_cast<Function>(Value)) {
+      F->removeFromParent();
+      M.getFunctionList().push_back(F);
+    }
+    if (auto *Variable = dyn_cast<GlobalVariable>(Value)) {
+      M.removeGlobalVariable(Variable);
+      M.insertGlobalVariable(Variable);
+    }
+  }
+}
+
+void dropTypeNames(Module &M) {
+  for (StructType *Type : M.getIdentifiedStructTypes())
+    if (Type->hasName())
+      Type->setName("");
+}
+
+void dropComdats(const GlobalSet &Closure) {
+  for (GlobalValue *Value : Closure)
+    if (auto *Object = dyn_cast<GlobalObject>(Value))
+      Object->setComdat(nullptr);
+}
+
+/// Cookies that lead inline assembly back to its source line.
+void dropSourceCookies(Module &M) {
+  for (Function &F : M)
+    for (Instruction &I : instructions(F))
+      I.setMetadata("srcloc", nullptr);
+}
+
+/// All that speaks of the unit. How denormals are treated is in it, too, and stays.
+void dropUnitMetadata(Module &M) {
+  Metadata *FlushToZero = M.getModuleFlag("nvvm-reflect-ftz");
+  SmallVector<NamedMDNode *, 8> All;
+  for (NamedMDNode &Node : M.named_metadata())
+    All.push_back(&Node);
+  for (NamedMDNode *Node : All)
+    Node->eraseFromParent();
+  if (FlushToZero)
+    M.addModuleFlag(Module::Override, "nvvm-reflect-ftz", FlushToZero);
+}
+
+std::string hashText(const Module &M) {
+  std::string Text;
+  raw_string_ostream Stream(Text);
+  // The text has no producer in it, which bitcode has.
+  M.print(Stream, nullptr);
+  return toHex(SHA256::hash(arrayRefFromStringRef(Text)), /*LowerCase=*/true);
+}
+
+} // namespace
+
+std::string kernelDigest(Module &M, Function &Kernel) {
+  GlobalSet Closure = reachableFrom(M, {&Kernel});
+  removeAllBut(M, Closure);
+  dropNoise(M);
+  dropSourceCookies(M);
+  dropUnitMetadata(M);
+  dropComdats(Closure);
+  rename(Closure);
+  dropTypeNames(M);
+  reorder(M, Closure);
+  return hashText(M);
+}
+
+} // namespace r3
