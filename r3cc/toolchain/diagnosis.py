@@ -49,7 +49,7 @@ def diagnose() -> list[Finding]:
     """Look for everything."""
     return [
         _clang(),
-        _llvm_program("ld.lld", "linking of device code", Need.OPTIONAL),
+        _llvm_program("ld.lld", "the cpu device, and linking with -fgpu-rdc", Need.OPTIONAL),
         _llvm_program("clang-offload-packager", "device code in host objects", Need.BUILD),
         _llvm_program("clang-linker-wrapper", "linking with -fgpu-rdc", Need.OPTIONAL),
         _cuda(),
