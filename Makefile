@@ -18,6 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Nothing of the user's own settings reaches demo or tests.
 unexport R3_STORE R3_DEVICE R3_CONFIG R3_PREFIX
 
+QUIET := --quiet --quiet
 HAS_GPU := $(wildcard /dev/nvidia0)
 comma := ,
 EXTRAS := dev,toolchain$(if $(HAS_GPU),$(comma)cuda)
@@ -36,15 +37,16 @@ $(VENV)/.system-packages: scripts/install_system_packages.sh
 	@mkdir -p $(VENV)
 	@touch $@
 
-# The build tools come first: building without isolation keeps one build folder, which makes a rebuild short.
-$(VENV)/.build-tools: $(VENV)/.system-packages
+# What the native build needs comes first; without isolation one build folder stays, which makes a rebuild short.
+$(VENV)/.build-tools: $(VENV)/.system-packages scripts/requirements.py pyproject.toml
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install -q 'scikit-build-core>=1.0,<2'
+	$(VENV)/bin/python scripts/requirements.py toolchain > $@.txt
+	$(VENV)/bin/python -m pip install $(QUIET) -r $@.txt
+	$(VENV)/bin/python scripts/link_cuda_wheels.py
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools scripts/link_cuda_wheels.py $(NATIVE_SOURCES)
-	$(VENV)/bin/python -m pip install -q --no-build-isolation --editable '.[$(EXTRAS)]'
-	$(VENV)/bin/python scripts/link_cuda_wheels.py
+	$(VENV)/bin/python -m pip install $(QUIET) --no-build-isolation --editable '.[$(EXTRAS)]'
 	@touch $@
 
 demo: setup

@@ -3,7 +3,7 @@
 # Installs the Debian packages that R3 builds and tests with, those that are missing. Needs root, or sudo.
 set -eu
 
-packages="build-essential cmake ninja-build git python3-venv
+packages="build-essential cmake ninja-build ccache git python3-venv
 clang-22 llvm-22-dev lld-22 clang-tools-22 llvm-22-tools clang-format-22
 libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev"
 
