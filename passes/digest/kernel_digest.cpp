@@ -74,10 +74,19 @@ void dropTypeNames(Module &M) {
       Type->setName("");
 }
 
-void dropComdats(const GlobalSet &Closure) {
-  for (GlobalValue *Value : Closure)
-    if (auto *Object = dyn_cast<GlobalObject>(Value))
-      Object->setComdat(nullptr);
+/// Linkage tells what else the unit or its host code does with a symbol, and extraction changes it.
+void normaliseLinkage(GlobalValue &Value) {
+  if (Value.isDeclaration() || Value.hasAppendingLinkage())
+    return;
+  if (auto *Object = dyn_cast<GlobalObject>(&Value))
+    Object->setComdat(nullptr);
+  Value.setVisibility(GlobalValue::DefaultVisibility);
+  Value.setUnnamedAddr(GlobalValue::UnnamedAddr::None);
+  auto *Variable = dyn_cast<GlobalVariable>(&Value);
+  if (Variable && keepsName(*Variable))
+    Variable->setExternallyInitialized(true);
+  Value.setLinkage(GlobalValue::ExternalLinkage);
+  Value.setDSOLocal(false);
 }
 
 /// Cookies that lead inline assembly back to its source line.
@@ -115,8 +124,9 @@ std::string kernelDigest(Module &M, Function &Kernel) {
   dropNoise(M);
   dropSourceCookies(M);
   dropUnitMetadata(M);
-  dropComdats(Closure);
   rename(Closure);
+  for (GlobalValue *Value : Closure)
+    normaliseLinkage(*Value);
   dropTypeNames(M);
   reorder(M, Closure);
   return hashText(M);

@@ -10,7 +10,7 @@ import ctypes
 import enum
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -126,7 +126,7 @@ def _decode(report: bytes, kind: type[T]) -> T:
 
 def _declare(library: ctypes.CDLL) -> None:
     bitcode_call = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p]
-    signatures: dict[str, tuple[list[type], type]] = {
+    signatures: dict[str, tuple[list[Any], Any]] = {
         "r3_result_status": ([ctypes.c_void_p], ctypes.c_int),
         "r3_result_message": ([ctypes.c_void_p], ctypes.c_char_p),
         "r3_result_report": ([ctypes.c_void_p], ctypes.c_char_p),
