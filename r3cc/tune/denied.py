@@ -54,7 +54,9 @@ _REASONS: Mapping[str, str] = {
         expand-fp expand-memcmp expand-reductions expand-variadics free-machine-function hardware-loops
         indirectbr-expand interleaved-access interleaved-load-combine pre-isel-intrinsic-lowering
         replace-with-veclib scalarize-masked-mem-intrin select-optimize typepromotion unreachableblockelim
-        partially-inline-libcalls nvvm-reflect nvvm-intr-range inject-tli-mappings rel-lookup-table-converter
+        partially-inline-libcalls nvvm-reflect nvvm-intr-range generic-to-nvvm
+        nvptx-ir-peephole nvptx-lower-args nvptx-lower-ctor-dtor nvptx-tag-invariant-loads inject-tli-mappings
+        rel-lookup-table-converter
         jump-table-to-switch""",
     "drops the atomicity of operations that threads share": "lower-atomic",
     "outlines code into calls, which a GPU pays dearly": "hotcoldsplit iroutliner partial-inliner",

@@ -17,6 +17,12 @@ from r3cc.tune.passes import Level
 from r3cc.tune.pipeline import Node, Pipeline, leaves, parse_pipeline, print_pipeline, without_empty_adaptors
 
 DEFAULT = "default<O3>"
+EXPANDED_OPTIONS = (("mllvm:unroll-threshold-default", "300"),)
+"""Options with which the text that LLVM prints for ``default<O3>`` does what ``default<O3>`` does.
+
+LLVM prints ``loop-unroll-full`` without its level and reads it back at level 2; the option gives that level the
+threshold of level 3, and changes nothing in ``default<O3>`` itself.
+"""
 ADAPTORS = {
     "module": Level.MODULE,
     "cgscc": Level.CGSCC,

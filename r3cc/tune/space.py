@@ -10,7 +10,7 @@ from r3cc.llvm import KernelDescription
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, legal_blocks
-from r3cc.tune.edits import DEFAULT, BasePipeline
+from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, BasePipeline
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, LAUNCHED, Knob, Scope
 from r3cc.tune.passes import Vocabulary
@@ -51,7 +51,7 @@ class Space:
             knobs["maxntid"] = ",".join(map(str, block or self._recorded_block()))
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,
-            codegen=tuple(sorted(knobs.items())),
+            codegen=tuple(sorted((*knobs.items(), *(EXPANDED_OPTIONS if pipeline != DEFAULT else ())))),
             launch=LaunchConfiguration(block=block),
         )
 

@@ -24,8 +24,8 @@ def run_opt(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([find_opt(), *arguments], capture_output=True, text=True, timeout=60)
 
 
-def run_pipeline(pipeline: str) -> subprocess.CompletedProcess[str]:
-    return run_opt("-mcpu=sm_90", f"-passes={pipeline}", str(KERNEL), "-S", "-o", "-")
+def run_pipeline(pipeline: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return run_opt("-mcpu=sm_90", f"-passes={pipeline}", *options, str(KERNEL), "-S", "-o", "-")
 
 
 def list_passes() -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 from r3cc.errors import R3Error
 from r3cc.tune.edits import (
     DEFAULT,
+    EXPANDED_OPTIONS,
     Anchor,
     BasePipeline,
     Change,
@@ -97,9 +98,11 @@ def test_edits_read_as_people_write_them() -> None:
 
 
 def test_the_expanded_text_gives_the_code_of_the_default_pipeline(base: BasePipeline) -> None:
-    expanded, default = run_pipeline(print_pipeline(base.nodes)), run_pipeline(DEFAULT)
+    options = [f"-{key.removeprefix('mllvm:')}={value}" for key, value in EXPANDED_OPTIONS]
+    expanded, default = run_pipeline(str(base), *options), run_pipeline(DEFAULT)
     assert default.returncode == 0, default.stderr
     assert expanded.stdout == default.stdout
+    assert run_pipeline(DEFAULT, *options).stdout == default.stdout
 
 
 def _compile_all(pipelines: list[str]) -> list[str]:
