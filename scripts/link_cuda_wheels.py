@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Give the libraries of NVIDIA's CUDA wheels the names that linkers look for.
 
-The wheels carry ``libcudart.so.13`` and no ``libcudart.so``, so ``-lcudart`` and CMake's ``CUDAToolkit`` package do not find
-it. This adds the missing links beside the libraries, in this Python's environment; running it again changes nothing.
+The wheels carry ``libcudart.so.13`` and no ``libcudart.so``, so ``-lcudart`` and CMake's ``CUDAToolkit`` package do
+not find it. This adds the missing links beside the libraries, in this Python's environment; running it again changes
+nothing.
 """
 
 from __future__ import annotations
