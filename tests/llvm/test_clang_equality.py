@@ -1,0 +1,60 @@
+"""The first milestone: replay at the recorded options is what clang made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.llvm.compiler import baseline, code_lines, compile_one
+from tests.llvm.conftest import Capture
+
+SOURCES = ["saxpy.cu", "device_state.cu", "private_state.cu", "device_math.cu", "reduction.cu", "knobs.cu"]
+
+
+def assert_equal_code(ours: bytes, clangs: bytes) -> None:
+    """Equal line by line; the order of globals, which changes from run to run in clang, aside."""
+    mine, theirs = code_lines(ours), code_lines(clangs)
+    assert _globals(mine) == _globals(theirs)
+    assert _functions(mine) == _functions(theirs)
+
+
+def _is_global(line: str) -> bool:
+    words = line.split()
+    return line[0] == "." and any(space in words for space in (".global", ".const", ".shared")) and line[-1] == ";"
+
+
+def _globals(lines: list[str]) -> list[str]:
+    return sorted(line for line in lines if _is_global(line))
+
+
+def _functions(lines: list[str]) -> list[str]:
+    return [line for line in lines if not _is_global(line)]
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+@pytest.mark.parametrize("source", SOURCES)
+def test_recorded_options_give_clangs_ptx(clang_ptx: Capture, pipeline_start: Capture, source: str, level: int) -> None:
+    made = compile_one(pipeline_start(source, level), baseline(level))
+    assert_equal_code(made.output, clang_ptx(source, level))
+
+
+@pytest.mark.parametrize("contract", ["off", "on", "fast"])
+def test_contraction_is_clangs(clang_ptx: Capture, pipeline_start: Capture, contract: str) -> None:
+    flag = f"-ffp-contract={contract}"
+    made = compile_one(pipeline_start("device_math.cu", 3, flag), baseline(3, fp_contract=contract))
+    assert_equal_code(made.output, clang_ptx("device_math.cu", 3, flag))
+
+
+@pytest.mark.parametrize("flag", ["-ffast-math", "-g", "-fgpu-flush-denormals-to-zero", "-fgpu-rdc"])
+def test_flags_that_the_ir_carries_need_no_option(clang_ptx: Capture, pipeline_start: Capture, flag: str) -> None:
+    made = compile_one(pipeline_start("device_math.cu", 3, flag), baseline(3))
+    assert_equal_code(made.output, clang_ptx("device_math.cu", 3, flag))
+
+
+def test_the_printed_default_pipeline_is_the_default(pipeline_start: Capture) -> None:
+    from r3cc.llvm import Passes
+
+    bitcode = pipeline_start("device_math.cu", 3)
+    text = Passes().parse_pipeline("default<O3>", "nvptx64-nvidia-cuda", "sm_90")
+    assert "," in text
+    printed, default = (compile_one(bitcode, baseline(3, pipeline=pipeline)) for pipeline in (text, "default<O3>"))
+    assert code_lines(printed.output) == code_lines(default.output)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from r3cc.llvm import Passes
+from tests.llvm.conftest import Capture
+
+
+def test_launch_facts_of_a_reduction(passes: Passes, pipeline_start: Capture) -> None:
+    kernel = passes.describe(pipeline_start("reduction.cu", 3)).kernel("_Z6reducePKdPdi")
+    assert (kernel.reads_block_size, kernel.reads_grid_size) == (True, True)
+    assert (kernel.static_shared, kernel.dynamic_shared) == (2048, True)
+    assert (kernel.barriers, kernel.warp_operations, kernel.atomics) == (2, 1, 1)
+    assert kernel.max_threads == 256
+    assert kernel.element_types == {"0": "double", "1": "double"}
+    assert [p.offset for p in kernel.parameters] == [0, 8, 16]
+
+
+def test_launch_facts_of_a_tile(passes: Passes, pipeline_start: Capture) -> None:
+    kernel = passes.describe(pipeline_start("reduction.cu", 0)).kernel("_Z7stencilILi16EEvPKfPfii")
+    assert (kernel.reads_block_size, kernel.reads_grid_size, kernel.dynamic_shared) == (False, False, False)
+    assert (kernel.static_shared, kernel.barriers, kernel.max_threads) == (18 * 18 * 4, 1, None)
+    assert kernel.element_types == {"0": "float", "1": "float"}
+
+
+def test_globals_and_their_types(passes: Passes, pipeline_start: Capture) -> None:
+    module = passes.describe(pipeline_start("device_state.cu", 3))
+    reader = module.kernel("_Z6readerPfi")
+    assert reader.global_element_types == {
+        "_ZL11permutation": "i32",
+        "_ZL5table": "float",
+        "_ZL7weights": "i32",
+        "coefficients": "float",
+        "counter": "i32",
+        "where": "ptr",
+    }
+    assert set(reader.globals) == reader.global_element_types.keys()
+    mutable = {variable.name: variable.mutable for variable in module.globals}
+    assert mutable["_ZL5table"] and not mutable["_ZL7weights"]
+
+
+def test_pointers_in_a_struct_by_value(passes: Passes, pipeline_start: Capture) -> None:
+    kernel = passes.describe(pipeline_start("device_math.cu", 3)).kernel("_Z8bystruct6Params")
+    assert kernel.element_types == {"0": "double"}
+    assert kernel.parameters[0].size == 32
