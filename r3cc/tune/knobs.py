@@ -40,7 +40,13 @@ LAUNCHED = "launched"
 
 KERNEL_KNOBS = (
     Knob("maxntid", Scope.KERNEL, (LAUNCHED,), "promise the launched block size", gpu_only=True),
-    Knob("minctasm", Scope.KERNEL, ("1", "2", "3", "4", "6", "8"), "blocks per multiprocessor aimed at", gpu_only=True),
+    Knob(
+        "minctasm",
+        Scope.KERNEL,
+        ("1", "2", "3", "4", "6", "8"),
+        "blocks a multiprocessor shall hold",
+        gpu_only=True,
+    ),
     Knob(
         "maxnreg",
         Scope.KERNEL,
@@ -51,7 +57,7 @@ KERNEL_KNOBS = (
 )
 MODULE_KNOBS = (
     Knob("opt-level", Scope.MODULE, ("1", "2", "3"), "code-generation level"),
-    Knob("fp-contract", Scope.MODULE, ("off", "on", "fast"), "fusion of multiply and add", Numerics.ROUNDING),
+    Knob("fp-contract", Scope.MODULE, ("never",), "no fusion of multiply and add", Numerics.ROUNDING),
     Knob("ptxas-opt", Scope.MODULE, ("1", "2", "3"), "ptxas optimisation level", gpu_only=True),
     Knob("mllvm:unroll-threshold", Scope.MODULE, ("50", "150", "600", "1200"), "size that unrolling may reach"),
     Knob("mllvm:unroll-count", Scope.MODULE, ("1", "2", "4", "8"), "unroll every loop this often"),
@@ -60,7 +66,6 @@ MODULE_KNOBS = (
     Knob("mllvm:disable-lsr", Scope.MODULE, ("1",), "no loop strength reduction"),
     Knob("mllvm:disable-cgp", Scope.MODULE, ("1",), "no preparation of addresses for code generation"),
     Knob("mllvm:disable-machine-licm", Scope.MODULE, ("1",), "no late hoisting out of loops"),
-    Knob("mllvm:disable-machine-sink", Scope.MODULE, ("1",), "no late sinking towards uses"),
     Knob("mllvm:disable-nvptx-load-store-vectorizer", Scope.MODULE, ("1",), "no wide accesses", gpu_only=True),
     Knob("mllvm:nvptx-sched4reg", Scope.MODULE, ("1",), "schedule for few registers", gpu_only=True),
     Knob("mllvm:nvptx-prec-divf32", Scope.MODULE, ("0", "1"), "approximate float division", Numerics.APPROX, True),

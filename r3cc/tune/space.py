@@ -12,7 +12,7 @@ from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, legal_blocks
 from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, BasePipeline
 from r3cc.tune.genotype import Genotype
-from r3cc.tune.knobs import BLOCK, LAUNCHED, Knob, Scope
+from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.passes import Vocabulary
 
 BLOCK_WHAT = "threads a block; the grid follows"
@@ -47,7 +47,7 @@ class Space:
         pipeline = self.base.apply(genotype.edits)
         knobs = dict(genotype.knobs)
         block = _dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
-        if knobs.get("maxntid") == LAUNCHED:
+        if "maxntid" in knobs or "minctasm" in knobs:  # ptxas ignores minctasm without maxntid
             knobs["maxntid"] = ",".join(map(str, block or self._recorded_block()))
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,

@@ -14,8 +14,13 @@ from r3cc.farm.compile_pool import CompilePool
 from r3cc.llvm import Passes
 from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup
 from r3cc.replay.model import Numerics, Status
-from r3cc.tune.knobs import KERNEL_KNOBS, LAUNCHED, MODULE_KNOBS, STRICTNESS, Knob, Scope, allowed
+from r3cc.tune.blocks import Shape
+from r3cc.tune.edits import BasePipeline
+from r3cc.tune.genotype import Genotype
+from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, STRICTNESS, Knob, Scope, allowed
+from r3cc.tune.space import Space
 from tests.tune.llvm_opt import KERNEL, find_opt
+from tests.tune.synthetic import BASE_TEXT, describe
 
 NAME = "_Z6kernelPfPKfS1_ii"
 EVERY = (*KERNEL_KNOBS, *MODULE_KNOBS)
@@ -73,9 +78,9 @@ def builds(request: pytest.FixtureRequest, bitcode: Path, tmp_path_factory: pyte
 def test_every_knob_changes_the_object(builds: Builds, knob: Knob) -> None:
     if knob.gpu_only and builds.device == "cpu":
         pytest.skip("the knob is not in the space of the cpu device")
-    values = ["128,1,1" if value == LAUNCHED else value for value in knob.values]
-    recorded = builds.hash_of()
-    assert {builds.hash_of(((knob.key, value),)) for value in values} - {recorded}
+    space = Space(BasePipeline(BASE_TEXT), {}, EVERY, describe(), [Shape((100, 1, 1), (256, 1, 1))])
+    candidates = [space.candidate(Genotype(knobs=((knob.key, value),))) for value in knob.values]
+    assert {builds.hash_of(candidate.codegen) for candidate in candidates} - {builds.hash_of()}
 
 
 def test_looser_numerics_only_add_knobs() -> None:
