@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One launch that changes all of a large buffer: what a snapshot costs. Prints the bandwidth of a plain copy
+// to the host, in bytes a second.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <vector>
+
+#define CHECK(call)                                                                                          \
+  do {                                                                                                       \
+    cudaError_t status = (call);                                                                             \
+    if (status != cudaSuccess) {                                                                             \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status));        \
+      std::exit(2);                                                                                          \
+    }                                                                                                        \
+  } while (0)
+
+__device__ uint64_t mixed(uint64_t x) {
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdull;
+  x ^= x >> 33;
+  return x;
+}
+
+// Words that no compressor shortens.
+__global__ void fill_noise(uint64_t *words, size_t count) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x)
+    words[i] = mixed(i + 1);
+}
+
+// A smooth field, as simulations have: neighbouring doubles differ little.
+__global__ void fill_smooth(uint64_t *words, size_t count) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x)
+    words[i] = __double_as_longlong(300.0 + double(i / 64 % 1024));
+}
+
+__global__ void touch(uint64_t *words, size_t count) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+       i += size_t(gridDim.x) * blockDim.x)
+    words[i] = words[i] * 3 + 1;
+}
+
+int main(int argc, char **argv) {
+  const size_t count = (argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 64) * (1 << 20) / sizeof(uint64_t);
+  const bool smooth = argc > 2 && std::strcmp(argv[2], "smooth") == 0;
+  uint64_t *words;
+  CHECK(cudaMalloc(&words, count * sizeof(uint64_t)));
+  if (smooth)
+    fill_smooth<<<1024, 256>>>(words, count);
+  else
+    fill_noise<<<1024, 256>>>(words, count);
+  CHECK(cudaDeviceSynchronize());
+  touch<<<1024, 256>>>(words, count);
+  CHECK(cudaDeviceSynchronize());
+
+  std::vector<uint64_t> host(count);
+  for (int round = 0; round < 2; ++round) { // the first one pays for the host's pages
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(cudaMemcpy(host.data(), words, count * sizeof(uint64_t), cudaMemcpyDeviceToHost));
+    const auto end = std::chrono::steady_clock::now();
+    if (round == 1)
+      std::printf("%.0f\n", count * sizeof(uint64_t) / std::chrono::duration<double>(end - begin).count());
+  }
+  CHECK(cudaFree(words));
+  return 0;
+}
