@@ -8,6 +8,7 @@ from pathlib import Path
 
 from r3cc.errors import R3Error
 from r3cc.record.application import LoadedLibrary, loaded_libraries
+from r3cc.record.cpu_modules import prepare_modules
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
 from r3cc.store.elf import is_elf
@@ -35,8 +36,6 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
             f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
             "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one"
         )
-    from r3cc.record.cpu_modules import prepare_modules
-
     runtime = native_library(f"cpu/cuda{major}/libcudart.so.{major}")
     return prepare_modules(binaries, store) | {"LD_PRELOAD": str(runtime)}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from r3cc.errors import R3Error
+from r3cc.record import cpu_device
 from r3cc.record.application import loaded_libraries
 from r3cc.record.cpu_device import binaries_with_modules, cpu_environment
 from r3cc.store import Store
@@ -58,7 +59,7 @@ def test_the_runtime_of_the_wanted_major_version_is_preloaded(
         prepared.extend(binaries)
         return {"R3_CPU_MODULES": str(store.cache)}
 
-    monkeypatch.setattr("r3cc.record.cpu_modules.prepare_modules", prepare)
+    monkeypatch.setattr(cpu_device, "prepare_modules", prepare)
     program = build(tmp_path, "-Wl,--no-as-needed", shared_cudart(tmp_path, 12))
     environment = cpu_environment(program, small_store)
     assert prepared == [program]
