@@ -250,18 +250,24 @@ void PackWriter::append(const Record &record) {
     stop(std::strerror(errno));
 }
 
-/// One write; what a full disk cut short is taken back, so that the pack ends with a whole record.
+/// One write, unless the disk is about to be full; what it then cuts short is taken back, so that the pack
+/// ends with a whole record.
 bool PackWriter::writeWhole(const std::vector<std::uint8_t> &bytes) {
-  ssize_t size;
-  do
-    size = ::write(descriptor, bytes.data(), bytes.size());
-  while (size < 0 && errno == EINTR);
-  if (size == ssize_t(bytes.size())) {
-    written += size;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t size = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (size < 0 && errno == EINTR)
+      continue;
+    if (size <= 0)
+      break;
+    done += std::size_t(size);
+  }
+  if (done == bytes.size()) {
+    written += done;
     return true;
   }
-  int reason = size < 0 ? errno : ENOSPC;
-  if (size > 0 && ftruncate(descriptor, off_t(written)) != 0)
+  int reason = errno;
+  if (done && ftruncate(descriptor, off_t(written)) != 0)
     descriptor = -1; // a torn tail: readers drop it, and nothing may follow it
   errno = reason;
   return false;

@@ -38,7 +38,7 @@ Session *Lifetime::create() {
   static std::once_flag once;
   std::call_once(once, [] {
     process = getpid();
-    auto *created = new Session;
+    auto *created = new Session(settingsFromEnvironment());
     pthread_atfork(nullptr, nullptr, detachChild);
     std::atexit(drainAtExit); // after the driver's own handler was registered, so it runs before
     session.store(created, std::memory_order_release);
@@ -88,6 +88,11 @@ Session *Session::active() {
 }
 
 void Session::finish() { Lifetime::finish(); }
+
+void Session::finishAtOnce() {
+  Lifetime::drainAtExit();
+  Lifetime::finish();
+}
 
 Session::Session()
     : memory(settingsFromEnvironment()), targets(images, memory), settings(settingsFromEnvironment()) {}
@@ -229,11 +234,13 @@ CUresult Session::record(const LaunchRequest &request, RealCall call, Target &ta
   if (events)
     timer.end(*events, request.stream, decision, recorder());
   reason = makeIdle(target, context);
+  std::uint64_t time = events && reason.empty() ? timer.elapsed(*events) : 0;
+  timer.collect(recorder()); // so that the counts written with this launch have its time
   if (!reason.empty()) {
     recorder().abandon(std::move(capture), reason);
     return result;
   }
-  recorder().after(std::move(capture), events ? timer.elapsed(*events) : 0);
+  recorder().after(std::move(capture), time);
   return result;
 }
 

@@ -47,6 +47,8 @@ public:
   static Session *active();
   /// Writes what is outstanding; the process is about to end.
   static void finish();
+  /// The same where no exit handler has run before.
+  static void finishAtOnce();
 
   CUresult launch(const LaunchRequest &request, RealCall call);
   CUresult launchGraph(CUstream stream, RealCall call);
@@ -61,7 +63,7 @@ public:
   Targets targets;
 
 private:
-  Session();
+  explicit Session(const Settings &settings);
   Recorder &recorder();
   CUresult record(const LaunchRequest &request, RealCall call, Target &target, CUcontext context,
                   const Decision &decision);

@@ -10,7 +10,7 @@
 namespace {
 
 [[noreturn]] void end(int status) {
-  r3::cuda::Session::finish();
+  r3::cuda::Session::finishAtOnce();
   for (;;)
     syscall(SYS_exit_group, status);
 }

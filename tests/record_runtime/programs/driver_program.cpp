@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program on the CUDA driver API. Its functions come by linking to libcuda, or (DYNAMIC) as cudart gets
+// them: dlopen, dlsym of cuGetProcAddress, which is asked for itself first.
+
+#include "kernels.h"
+
+#include <cuda.h>
+
+#undef cuGetProcAddress
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <signal.h>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#define FUNCTIONS(F)                                                                                         \
+  F(cuInit, cuInit)                                                                                          \
+  F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                                                      \
+  F(cuCtxSetCurrent, cuCtxSetCurrent)                                                                        \
+  F(cuCtxSynchronize, cuCtxSynchronize)                                                                      \
+  F(cuMemAlloc_v2, cuMemAlloc)                                                                               \
+  F(cuMemFree_v2, cuMemFree)                                                                                 \
+  F(cuMemAllocAsync, cuMemAllocAsync)                                                                        \
+  F(cuMemFreeAsync, cuMemFreeAsync)                                                                          \
+  F(cuMemAllocManaged, cuMemAllocManaged)                                                                    \
+  F(cuMemHostAlloc, cuMemHostAlloc)                                                                          \
+  F(cuMemGetAddressRange_v2, cuMemGetAddressRange)                                                           \
+  F(cuMemcpyHtoD_v2, cuMemcpyHtoD)                                                                           \
+  F(cuMemcpyDtoH_v2, cuMemcpyDtoH)                                                                           \
+  F(cuStreamCreate, cuStreamCreate)                                                                          \
+  F(cuStreamBeginCapture_v2, cuStreamBeginCapture)                                                           \
+  F(cuStreamEndCapture, cuStreamEndCapture)                                                                  \
+  F(cuLibraryLoadData, cuLibraryLoadData)                                                                    \
+  F(cuLibraryGetKernel, cuLibraryGetKernel)                                                                  \
+  F(cuModuleLoadData, cuModuleLoadData)                                                                      \
+  F(cuModuleGetFunction, cuModuleGetFunction)                                                                \
+  F(cuLibraryGetGlobal, cuLibraryGetGlobal)                                                                  \
+  F(cuLaunchKernel, cuLaunchKernel)                                                                          \
+  F(cuLaunchKernelEx, cuLaunchKernelEx)                                                                      \
+  F(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel)
+
+namespace {
+
+[[noreturn]] void fail(const char *what, int status) {
+  std::fprintf(stderr, "%s failed: %d\n", what, status);
+  std::exit(3);
+}
+
+struct Cuda {
+#define DECLARE(symbol, name) decltype(::symbol) *symbol;
+  FUNCTIONS(DECLARE)
+};
+
+#ifdef DYNAMIC
+template <typename Address> void lookUp(Address address, const char *name, void **function) {
+  if (CUresult result = address(name, function, 13000, 0, nullptr))
+    fail(name, result);
+}
+
+Cuda connect() {
+  using Lookup = CUresult (*)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library)
+    fail(dlerror(), 0);
+  auto first = reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
+  Lookup second = nullptr;
+  lookUp(first, "cuGetProcAddress", reinterpret_cast<void **>(&second));
+  Cuda cuda;
+#define LOOKUP(symbol, name) lookUp(second, #name, reinterpret_cast<void **>(&cuda.symbol));
+#undef cuMemAlloc
+#undef cuMemFree
+#undef cuMemGetAddressRange
+#undef cuMemcpyHtoD
+#undef cuMemcpyDtoH
+#undef cuStreamBeginCapture
+  FUNCTIONS(LOOKUP)
+  return cuda;
+}
+#else
+Cuda connect() {
+  Cuda cuda;
+#define LOOKUP(symbol, name) cuda.symbol = ::symbol;
+  FUNCTIONS(LOOKUP)
+  return cuda;
+}
+#endif
+
+Cuda cuda;
+CUlibrary library;
+
+#define CHECK(call)                                                                                          \
+  if (CUresult result = cuda.call)                                                                           \
+  fail(#call, result)
+
+void connectDevice() {
+  cuda = connect();
+  CUcontext context;
+  CHECK(cuInit(0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuLibraryLoadData(&library, &noted_wrapper, nullptr, nullptr, 0, nullptr, nullptr, 0));
+}
+
+CUfunction function(const char *name) {
+  CUkernel kernel;
+  CHECK(cuLibraryGetKernel(&kernel, library, name));
+  return reinterpret_cast<CUfunction>(kernel);
+}
+
+CUdeviceptr allocate(std::size_t size) {
+  CUdeviceptr address;
+  CHECK(cuMemAlloc_v2(&address, size));
+  return address;
+}
+
+void launch(CUfunction which, void **arguments, unsigned grid = 1, unsigned block = 32,
+            CUstream stream = nullptr) {
+  CHECK(cuLaunchKernel(which, grid, 1, 1, block, 1, 1, 0, stream, arguments, nullptr));
+}
+
+void launchScale(CUfunction which, CUdeviceptr data, float by, int n, unsigned grid = 1) {
+  void *arguments[] = {&data, &by, &n};
+  launch(which, arguments, grid);
+}
+
+/// Sum of what the device holds, so that a program prints the same with and without the recorder.
+double sum(CUdeviceptr address, int n) {
+  std::vector<float> copy(n);
+  CHECK(cuMemcpyDtoH_v2(copy.data(), address, n * sizeof(float)));
+  double total = 0;
+  for (float value : copy)
+    total += value;
+  return total;
+}
+
+CUdeviceptr floats(int n) {
+  std::vector<float> content(n);
+  for (int i = 0; i < n; ++i)
+    content[i] = float(i % 97);
+  CUdeviceptr address = allocate(n * sizeof(float));
+  CHECK(cuMemcpyHtoD_v2(address, content.data(), n * sizeof(float)));
+  return address;
+}
+
+/// Launches every kernel; the list's nodes lie in allocations of their own.
+void basic(int launches) {
+  constexpr int N = 200000;
+  CUdeviceptr data = floats(N), unrelated = floats(1000);
+  CUdeviceptr nodes[3] = {allocate(sizeof(Node)), allocate(sizeof(Node)), allocate(sizeof(Node))};
+  for (int i = 0; i < 3; ++i) {
+    Node node{i < 2 ? reinterpret_cast<Node *>(nodes[i + 1]) : nullptr, double(i)};
+    CHECK(cuMemcpyHtoD_v2(nodes[i], &node, sizeof(node)));
+  }
+  CUfunction kernels[] = {function("_Z5scalePffi"), function("_Z5chaseP4Node"), function("_Z5countv")};
+  for (int i = 0; i < launches; ++i) {
+    launchScale(kernels[0], data, i % 2 ? 0.5f : 2.5f, N / 2);
+    void *list[] = {&nodes[0]};
+    launch(kernels[1], list);
+    launch(kernels[2], nullptr, 2, 64);
+  }
+  CUdeviceptr base = 0, counter = 0;
+  std::size_t size = 0;
+  CHECK(cuMemGetAddressRange_v2(&base, &size, data + 400));
+  std::printf("range %d %zu\n", int(base == data), size);
+  Node last;
+  CHECK(cuMemcpyDtoH_v2(&last, nodes[2], sizeof(last)));
+  std::uint64_t counted;
+  CHECK(cuLibraryGetGlobal(&counter, &size, library, "counter"));
+  CHECK(cuMemcpyDtoH_v2(&counted, counter, sizeof(counted)));
+  std::printf("data %.6g unrelated %.6g last %g counter %llu\n", sum(data, N), sum(unrelated, 1000),
+              last.value, static_cast<unsigned long long>(counted));
+  CHECK(cuMemFree_v2(data));
+  CHECK(cuMemFree_v2(unrelated));
+}
+
+void hiddenWrites(int launches) {
+  CUdeviceptr data = floats(16);
+  std::uint64_t masked = ~data;
+  CUfunction kernel = function("_Z6hiddenm");
+  for (int i = 0; i < launches; ++i) {
+    void *arguments[] = {&masked};
+    launch(kernel, arguments);
+  }
+  int value;
+  CHECK(cuMemcpyDtoH_v2(&value, data, 4));
+  std::printf("hidden %d\n", value);
+}
+
+void managed(int launches) {
+  CUdeviceptr data;
+  CHECK(cuMemAllocManaged(&data, 4000, CU_MEM_ATTACH_GLOBAL));
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 2, 1000);
+  CHECK(cuCtxSynchronize());
+  std::printf("managed %g\n", sum(data, 1000));
+}
+
+void foreign(int launches) {
+  CHECK(cuLibraryLoadData(&library, &foreignWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CUdeviceptr data = floats(1000);
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 2, 1000);
+  std::printf("foreign %g\n", sum(data, 1000));
+}
+
+/// A copy of the image, loaded as a module: found by its digest.
+void copied(int launches) {
+  CUmodule module;
+  CUfunction kernel;
+  std::vector<char> copy(sizeof(noted_image));
+  std::memcpy(copy.data(), &noted_image, sizeof(noted_image));
+  CHECK(cuModuleLoadData(&module, copy.data()));
+  CHECK(cuModuleGetFunction(&kernel, module, "_Z5scalePffi"));
+  CUdeviceptr data = floats(1000);
+  for (int i = 0; i < launches; ++i)
+    launchScale(kernel, data, 2, 1000);
+  std::printf("copied %g\n", sum(data, 1000));
+}
+
+/// A kernel that ends only when the host says so.
+void spinning(int) {
+  void *flag;
+  CHECK(cuMemHostAlloc(&flag, 4, 0));
+  CUdeviceptr data = floats(1000);
+  CUdeviceptr onDevice = reinterpret_cast<CUdeviceptr>(flag);
+  void *arguments[] = {&onDevice};
+  launch(function("_Z4spinPVi"), arguments);
+  launchScale(function("_Z5scalePffi"), data, 2, 1000);
+  *static_cast<volatile int *>(flag) = 1;
+  CHECK(cuCtxSynchronize());
+  std::printf("spinning %g\n", sum(data, 1000));
+}
+
+/// The argument buffer instead of an array of pointers; the extended and the cooperative launch.
+void otherLaunches(int launches) {
+  CUdeviceptr data = floats(1000);
+  CUfunction kernel = function("_Z5scalePffi");
+  for (int i = 0; i < launches; ++i) {
+    struct {
+      CUdeviceptr data;
+      float by;
+      int n;
+    } buffer{data, 2, 1000};
+    std::size_t size = sizeof(buffer);
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CHECK(cuLaunchKernel(kernel, 3, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra));
+    void *arguments[] = {&buffer.data, &buffer.by, &buffer.n};
+    CUlaunchConfig config = {};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = 64;
+    config.blockDimY = config.blockDimZ = 1;
+    CHECK(cuLaunchKernelEx(&config, kernel, arguments, nullptr));
+    CHECK(cuLaunchCooperativeKernel(kernel, 1, 1, 1, 128, 1, 1, 0, nullptr, arguments));
+  }
+  std::printf("other %g\n", sum(data, 1000));
+}
+
+void capturing(int launches) {
+  CUstream stream;
+  CUgraph graph;
+  CUdeviceptr data = floats(1000);
+  float by = 2;
+  int n = 1000;
+  void *arguments[] = {&data, &by, &n};
+  CHECK(cuStreamCreate(&stream, 0));
+  for (int i = 0; i < launches; ++i) {
+    CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    launch(function("_Z5scalePffi"), arguments, 1, 32, stream);
+    CHECK(cuStreamEndCapture(stream, &graph));
+  }
+  launch(function("_Z5scalePffi"), arguments, 1, 32, stream);
+  std::printf("capturing %g\n", sum(data, 1000));
+}
+
+void asynchronous(int launches) {
+  CUfunction kernel = function("_Z5scalePffi");
+  double total = 0;
+  for (int i = 0; i < launches; ++i) {
+    CUdeviceptr data;
+    std::vector<float> content(1000, 1.5f);
+    CHECK(cuMemAllocAsync(&data, 4000, nullptr));
+    CHECK(cuMemcpyHtoD_v2(data, content.data(), 4000));
+    launchScale(kernel, data, float(i + 1), 1000);
+    total += sum(data, 1000);
+    CHECK(cuMemFreeAsync(data, nullptr));
+  }
+  std::printf("asynchronous %g\n", total);
+}
+
+void threads(int launches) {
+  CUfunction kernel = function("_Z5scalePffi");
+  CUcontext context;
+  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  std::vector<double> sums(4);
+  std::vector<std::thread> all;
+  for (int t = 0; t < 4; ++t)
+    all.emplace_back([&, t] {
+      CHECK(cuCtxSetCurrent(context));
+      for (int i = 0; i < launches; ++i) {
+        CUdeviceptr data = floats(5000 + t);
+        launchScale(kernel, data, 3, 5000, unsigned(t + 1));
+        sums[t] += sum(data, 5000);
+        CHECK(cuMemFree_v2(data));
+      }
+    });
+  for (std::thread &thread : all)
+    thread.join();
+  std::printf("threads %g %g %g %g\n", sums[0], sums[1], sums[2], sums[3]);
+}
+
+void forking(int launches) {
+  basic(launches);
+  std::fflush(stdout);
+  pid_t child = fork();
+  if (!child)
+    std::exit(0); // runs the recorder's destructors, too
+  int status = 0;
+  waitpid(child, &status, 0);
+  basic(launches);
+  std::printf("child %d\n", status);
+}
+
+/// Much new content a launch, for full disks and kills.
+void large(int launches) {
+  constexpr int N = 1 << 20;
+  CUdeviceptr data = allocate(N * sizeof(float));
+  CUfunction kernel = function("_Z5scalePffi");
+  std::vector<std::uint32_t> content(N);
+  std::uint32_t state = 1;
+  for (int i = 0; i < launches; ++i) {
+    for (std::uint32_t &word : content)
+      word = (state = state * 1664525 + 1013904223) >> 9 | 0x3f800000;
+    CHECK(cuMemcpyHtoD_v2(data, content.data(), N * sizeof(float)));
+    launchScale(kernel, data, 0.5f, N, unsigned(i + 1));
+    std::printf("launch %d\n", i);
+    std::fflush(stdout);
+  }
+  std::printf("large %.6g\n", sum(data, N));
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  std::string scenario = count > 1 ? arguments[1] : "basic";
+  int launches = count > 2 ? std::atoi(arguments[2]) : 20;
+  if (scenario == "idle")
+    return 0;
+  if (scenario == "filelimit") {
+    rlimit limit{3 << 20, 3 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    scenario = "large";
+  }
+  if (scenario == "image")
+    return std::fwrite(&noted_image, sizeof(noted_image), 1, stdout) != 1;
+  connectDevice();
+  const std::pair<const char *, void (*)(int)> scenarios[] = {
+      {"basic", basic},         {"hidden", hiddenWrites},
+      {"managed", managed},     {"foreign", foreign},
+      {"copied", copied},       {"spinning", spinning},
+      {"other", otherLaunches}, {"capturing", capturing},
+      {"threads", threads},     {"asynchronous", asynchronous},
+      {"fork", forking},        {"large", large}};
+  for (auto [name, run] : scenarios)
+    if (scenario == name)
+      run(launches);
+  if (scenario == "_exit") {
+    basic(launches);
+    std::fflush(stdout);
+    _exit(7);
+  }
+  if (scenario == "lost")
+    launch(function("_Z4lostv"), nullptr);
+  return 0;
+}

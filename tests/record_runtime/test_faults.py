@@ -1,0 +1,95 @@
+"""What stays readable when the program, the disk or the process goes away."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from r3cc.store.verify import verify
+from tests.record_runtime.bench import Bench
+from tests.record_runtime.build_programs import SCALE
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_program_leaves_what_was_complete(bench: Bench, seed: int) -> None:
+    path = bench.folder / "killed"
+    many = {"R3_RECORD_LAUNCHES": "1"}
+    with bench.start(path, bench.programs.dynamic, "large", "1000", **many) as process:
+        assert process.stdout is not None
+        for _ in range(random.Random(seed).randint(2, 9)):
+            process.stdout.readline()
+        process.kill()
+    report = verify(bench.open(path))
+    assert report.sound
+    assert report.killed
+    assert report.packs[0].documents >= 2
+
+
+def test_full_disk_stops_recording_and_nothing_else(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "filelimit", "12")
+    assert recorded.status == 0
+    assert recorded.output == bench.plain(bench.programs.dynamic, "large", "12")
+    (message,) = recorded.messages.splitlines()
+    assert message.startswith("r3: recording stopped") and "File too large" in message
+    report = verify(recorded.store)
+    assert report.sound and report.packs[0].torn is None
+    assert 0 < recorded.kernel(SCALE).recorded < 12
+
+
+def test_quota_stops_recording(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "large", "12", R3_RECORD_QUOTA_BYTES="4000000")
+    (message,) = recorded.messages.splitlines()
+    assert "it reached its size limit" in message
+    kernel = recorded.kernel(SCALE)
+    assert kernel.launches == 12
+    assert 0 < kernel.recorded < 12
+    report = verify(recorded.store)
+    assert report.sound and not report.killed
+    assert report.packs[0].bytes < 4_100_000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_full_file_system(bench: Bench, tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder], stderr=subprocess.DEVNULL)
+    if mounted.returncode:
+        pytest.skip("no right to mount")
+    try:
+        with bench.start(folder / "store", bench.programs.dynamic, "large", "12") as process:
+            _, messages = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "No space left on device" in messages
+        shutil.copytree(folder / "store", tmp_path / "copy")  # an index needs room, too
+        assert verify(bench.open(tmp_path / "copy")).sound
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_forked_child_leaves_the_pack_alone(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "fork", "10")
+    assert recorded.output == bench.plain(bench.programs.dynamic, "fork", "10")
+    report = verify(recorded.store)
+    assert report.sound and not report.killed
+    assert [pack.torn for pack in report.packs] == [None]
+    assert recorded.kernel(SCALE).launches == 20
+
+
+def test_exit_without_destructors_is_complete(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "_exit", "10")
+    assert recorded.status == 7
+    assert not verify(recorded.store).killed
+    assert (recorded.kernel(SCALE).launches, recorded.kernel(SCALE).timed) == (10, 10)
+
+
+def test_unwritable_recording_leaves_the_program_alone(bench: Bench) -> None:
+    environment = bench.environment(LD_PRELOAD=str(bench.recorder), R3_RECORD_DIR="/nonexistent/recording")
+    done = subprocess.run([bench.programs.dynamic, "basic"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout == bench.plain(bench.programs.dynamic, "basic")
+    assert done.stderr.startswith("r3: can't write a recording in '/nonexistent/recording': No such file or directory")
