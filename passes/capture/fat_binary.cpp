@@ -34,15 +34,23 @@ StringRef withoutPadding(StringRef Bytes) {
                              support::endian::read64le(Bytes.data() + 8));
 }
 
+std::array<uint8_t, 32> digest(StringRef Bytes) {
+  if (Bytes.empty())
+    return {};
+  return SHA256::hash(arrayRefFromStringRef(withoutPadding(Bytes)));
+}
+
 } // namespace
 
 std::optional<FatBinary> findFatBinary(Module &M) {
+  // Relocatable device code is registered at link. The sections are those of clang's new and old offload
+  // drivers.
+  for (const GlobalVariable &G : M.globals())
+    if (G.getSection() == ".llvm.offloading" || G.getSection() == "__nv_relfatbin")
+      return FatBinary{nullptr, {}};
   for (StringRef Name : {"__cuda_fatbin_wrapper", "__hip_fatbin_wrapper"})
     if (GlobalVariable *Wrapper = M.getNamedGlobal(Name); Wrapper && Wrapper->hasInitializer())
-      return FatBinary{Wrapper, SHA256::hash(arrayRefFromStringRef(withoutPadding(contents(*Wrapper))))};
-  for (const GlobalVariable &G : M.globals())
-    if (G.getSection() == ".llvm.offloading") // relocatable device code: registered at link
-      return FatBinary{nullptr, {}};
+      return FatBinary{Wrapper, digest(contents(*Wrapper))};
   return std::nullopt;
 }
 

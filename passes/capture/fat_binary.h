@@ -15,8 +15,9 @@ namespace r3 {
 
 /// The device code that clang put into a host module.
 struct FatBinary {
-  llvm::GlobalVariable *wrapper;  ///< what the runtime registers; null with relocatable device code
-  std::array<uint8_t, 32> sha256; ///< of the fat binary; zero with relocatable device code
+  llvm::GlobalVariable *wrapper; ///< what the runtime registers; null with relocatable device code
+  std::array<uint8_t, 32>
+      sha256; ///< of the fat binary; zero where another object holds it, as with relocatable device code
 };
 
 /// Nothing for a module without device code.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: F821 (lit defines config and lit_config)
 """Shared configuration of the lit tests: what R3's compilers and tools are called in a RUN line."""
 
 import importlib.util

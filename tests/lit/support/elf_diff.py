@@ -13,6 +13,11 @@ OWN = {".r3.bitcode", ".r3.json", ".note.r3", ".rela.note.r3"}
 TABLES = {".symtab", ".strtab", ".shstrtab", ""}
 
 
+def relocation(entry):
+    """A relocation with its symbol by name."""
+    return entry["Offset"], entry["Type"]["Name"], entry["Symbol"]["Name"], entry["Addend"]
+
+
 def read(path):
     """Section name -> list of what the sections of that name hold."""
     text = subprocess.check_output(
@@ -27,13 +32,10 @@ def read(path):
         header = (section["Type"]["Name"], section["Flags"]["Value"], section["Size"], section["AddressAlignment"])
         by_index = section["Type"]["Name"] in ("SHT_RELA", "SHT_LLVM_ADDRSIG")
         data = None if by_index else section.get("SectionData")
-        relocations = [
-            (r["Relocation"]["Offset"], r["Relocation"]["Type"]["Name"], r["Relocation"]["Symbol"]["Name"], r["Relocation"]["Addend"])
-            for r in section.get("Relocations", [])
-        ]
+        relocations = [relocation(entry["Relocation"]) for entry in section.get("Relocations", [])]
         contents.setdefault(name, []).append((header, data, relocations))
-    address_significant = subprocess.check_output(["llvm-readobj", "--addrsig", path], text=True)
-    contents["address significance"] = [line.split("(")[0] for line in address_significant.splitlines() if "Sym:" in line]
+    symbols = subprocess.check_output(["llvm-readobj", "--addrsig", path], text=True)
+    contents["address significance"] = [line.split("(")[0] for line in symbols.splitlines() if "Sym:" in line]
     return contents
 
 

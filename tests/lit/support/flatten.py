@@ -21,4 +21,5 @@ for kernel in document["kernels"]:
     print("reaches", *map(short, kernel["globals"]))
 for variable in document["globals"]:
     linkage = "internal" if variable["internal"] else "external"
-    print("global", short(variable["name"]), variable["size"], variable["space"], linkage, "mutable" if variable["mutable"] else "immutable")
+    mutability = "mutable" if variable["mutable"] else "immutable"
+    print("global", short(variable["name"]), variable["size"], variable["space"], linkage, mutability)

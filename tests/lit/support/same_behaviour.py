@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+ASPECTS = ("status", "standard output", "standard error", "files")
 SOURCES = {
     "host.cpp": "#define TWO 2\nint twice(int x) { return TWO * x; }\n",
     "broken.cpp": "int broken( {\n",
@@ -39,7 +40,9 @@ def main():
     for line in lines:
         arguments = [word for token in shlex.split(line) for word in (gpu_flags if token == "GPU" else [token])]
         expected, found = (behaviour(compiler, arguments, Path(directory) / "work") for compiler in (clang, wrapper))
-        for what, left, right in zip(("status", "standard output", "standard error", "files"), expected, found, strict=True):
+        for what, left, right in zip(
+            ("status", "standard output", "standard error", "files"), expected, found, strict=True
+        ):
             if left != right:
                 differing += 1
                 print(f"{line}: {what} differs\n  {str(left)[:500]}\n  {str(right)[:500]}")
