@@ -36,7 +36,8 @@ class CompilePool:
 
     def __init__(self, setup: CompileSetup, processes: int, deadline_s: float) -> None:
         self._setup = setup
-        self._deadline_s = deadline_s
+        self.deadline_s = deadline_s
+        """Longest time for one compilation."""
         self._waiting: list[_Task] = []
         self._changed = threading.Condition()
         self._closed = False
@@ -93,11 +94,6 @@ class CompilePool:
     def start(self, options: tuple[str, ...]) -> SupervisedProcess:
         """A new process for these options."""
         return SupervisedProcess(MODULE, msgspec.structs.replace(self._setup, llvm_options=options))
-
-    @property
-    def deadline_s(self) -> float:
-        """Longest time for one compilation."""
-        return self._deadline_s
 
 
 class _Slot:

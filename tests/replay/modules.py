@@ -46,9 +46,9 @@ def module_info(module, ptxas=()):
     }
 
 
-def compile_setup(folder: Path, source, kernel, device):
+def compile_setup(folder: Path, source, kernel, device, architecture=ARCHITECTURE):
     """What compile processes get for a kernel of a CUDA source text."""
     module = bitcode(source)
     path = folder / "module.bc"
     path.write_bytes(module)
-    return CompileSetup(path, module_info(module), kernel, device, ARCHITECTURE, folder / "cache")
+    return CompileSetup(path, module_info(module), kernel, device, architecture, folder / "cache")

@@ -1,0 +1,159 @@
+import os
+import signal
+import time
+from collections import Counter
+
+import msgspec
+import numpy as np
+import pytest
+
+from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm.compile_pool import CompilePool
+from r3cc.replay.compile import CodeRequest
+from r3cc.replay.model import Candidate, LaunchConfiguration, Status, TimingPlan
+from r3cc.store.model import Parameter
+from tests.replay.cpu_kernels import built
+from tests.replay.launches import MemoryLaunches, make_launch
+from tests.replay.modules import compile_setup
+from tests.replay.sources import SAXPY
+
+pytestmark = pytest.mark.skipif(
+    not (built("libr3cpu.so") and built("libR3Passes.so")), reason="libr3cpu.so and libR3Passes.so are not built"
+)
+
+WAIT_S = 120
+COUNT = 5000
+PLAN = TimingPlan(warmups=0, samples=3)
+SETTINGS = EvaluatorSettings(compile_processes=1, launch_deadline_s=5.0, probes=2)
+Y, X = 0x610000000000, 0x610000100000
+
+
+def saxpy_launches():
+    source = MemoryLaunches()
+    x, y = np.linspace(0.0, 1.0, COUNT), np.full(COUNT, 2.0)
+    arguments = np.array([COUNT, 0], np.int32).tobytes() + np.array([3.0]).tobytes()
+    arguments += np.array([X, Y], np.uint64).tobytes()
+    regions = [source.region(X, x, x), source.region(Y, y, 3.0 * x + y)]
+    launch = make_launch(regions, (), arguments, (), name="saxpy", grid=(20, 1, 1), block=(256, 1, 1))
+    parameters = (Parameter(0, 4), Parameter(8, 8), Parameter(16, 8), Parameter(24, 8))
+    source.add(msgspec.structs.replace(launch, parameters=parameters))
+    return source
+
+
+@pytest.fixture(scope="module")
+def evaluator(tmp_path_factory):
+    setup = compile_setup(tmp_path_factory.mktemp("saxpy"), SAXPY, "saxpy", "cpu")
+    with LocalEvaluator(saxpy_launches(), setup, "cpu", SETTINGS) as opened:
+        yield opened
+
+
+def evaluate(evaluator, candidate, plan=PLAN):
+    return evaluator.submit(candidate, plan).result(WAIT_S)
+
+
+def test_the_baseline_is_valid_and_as_fast_as_itself(evaluator):
+    found = evaluator.baseline()
+    assert found.status is Status.OK, found.message
+    assert found.object_hash and found.ir_hash and found.launches == 1
+    assert found.ratio.low <= found.ratio.median <= found.ratio.high
+    assert {"compile_ir", "codegen", "load", "launch", "check"} <= found.phases_ns.keys()
+
+
+def test_another_pipeline_and_block_are_valid(evaluator):
+    found = evaluate(evaluator, Candidate("default<O1>", (), LaunchConfiguration(block=(64, 1, 1))))
+    assert found.status is Status.OK, found.message
+
+
+@pytest.mark.parametrize(
+    ("candidate", "status", "part"),
+    [
+        (Candidate("defalt<O1>"), Status.REJECTED, "defalt"),
+        (Candidate(launch=LaunchConfiguration(block=(2048, 1, 1))), Status.REJECTED, "2048 threads"),
+        (Candidate(codegen=(("speed", "11"),)), Status.REJECTED, "speed"),
+        (Candidate(codegen=(("maxnreg", "64"),)), Status.REJECTED, "cpu device"),
+        (Candidate(launch=LaunchConfiguration(grid=(1, 1, 1))), Status.MISMATCH, "differ"),
+    ],
+)
+def test_a_bad_candidate_says_what_it_is(evaluator, candidate, status, part):
+    found = evaluate(evaluator, candidate)
+    assert found.status is status
+    assert part in found.message
+
+
+def test_a_pipeline_that_aborts_llvm_is_a_compile_error_and_the_evaluator_goes_on(evaluator):
+    assert evaluate(evaluator, Candidate("loop(licm)")).status is Status.COMPILE_ERROR
+    assert evaluate(evaluator, Candidate("default<O2>")).status is Status.OK
+
+
+def test_equal_candidates_are_one_evaluation(evaluator):
+    one, other = Candidate("default<O3>,verify"), Candidate("default<O3>,verify")
+    assert evaluator.submit(one, PLAN) is evaluator.submit(other, PLAN)
+
+
+def test_equal_objects_are_measured_once(evaluator, monkeypatch):
+    asked = Counter()
+    submit = evaluator.lane.submit
+
+    def counted(job):
+        asked[job.code] += 1
+        return submit(job)
+
+    monkeypatch.setattr(evaluator.lane, "submit", counted)
+    plan = TimingPlan(warmups=0, samples=4)
+    found = [evaluate(evaluator, Candidate(f"default<O3>{',verify' * count}"), plan) for count in range(3)]
+    assert len({each.object_hash for each in found}) == 1
+    assert sum(asked.values()) == 1
+
+
+def test_closing_cancels_what_waits(tmp_path):
+    setup = compile_setup(tmp_path, SAXPY, "saxpy", "cpu")
+    evaluator = LocalEvaluator(saxpy_launches(), setup, "cpu", SETTINGS)
+    futures = [evaluator.submit(Candidate(f"default<O{level}>"), PLAN) for level in (1, 2, 3)]
+    evaluator.close()
+    for future in futures:
+        assert future.cancelled() or future.exception(WAIT_S) or future.result(WAIT_S)
+
+
+@pytest.fixture
+def pool(tmp_path):
+    opened = CompilePool(compile_setup(tmp_path, SAXPY, "saxpy", "cpu"), 1, 60.0)
+    yield opened
+    opened.close()
+
+
+def test_a_killed_compile_process_is_lost_and_replaced(pool):
+    assert pool.submit(CodeRequest()).result(WAIT_S).status is Status.OK
+    (first,) = pool.worker_pids
+    os.kill(first, signal.SIGSTOP)  # so that it is at work when it dies
+    running = pool.submit(CodeRequest("default<O1>"))
+    time.sleep(0.2)
+    os.kill(first, signal.SIGKILL)
+    assert running.result(WAIT_S).status is Status.WORKER_LOST
+    assert pool.submit(CodeRequest("default<O2>")).result(WAIT_S).status is Status.OK
+    assert pool.worker_pids != [first]
+
+
+def test_a_compilation_that_does_not_end_is_a_compile_timeout(tmp_path):
+    pool = CompilePool(compile_setup(tmp_path, SAXPY, "saxpy", "cpu"), 1, 60.0)
+    assert pool.submit(CodeRequest()).result(WAIT_S).status is Status.OK
+    pool.deadline_s = 0.5
+    os.kill(pool.worker_pids[0], signal.SIGSTOP)
+    assert pool.submit(CodeRequest("default<O1>")).result(WAIT_S).status is Status.COMPILE_TIMEOUT
+    pool.deadline_s = 60.0
+    assert pool.submit(CodeRequest("default<O1>")).result(WAIT_S).status is Status.OK
+    pool.close()
+
+
+def test_each_set_of_llvm_options_has_a_process_of_its_own(pool):
+    plain = pool.submit(CodeRequest()).result(WAIT_S)
+    first = pool.worker_pids
+    changed = pool.submit(CodeRequest(codegen=(("mllvm:unroll-count", "4"),))).result(WAIT_S)
+    assert changed.status is Status.OK, changed.message
+    assert pool.worker_pids != first
+    assert pool.submit(CodeRequest("default<O3>")).result(WAIT_S).object_hash == plain.object_hash
+
+
+def test_an_unknown_llvm_option_is_no_traceback(pool):
+    found = pool.submit(CodeRequest(codegen=(("mllvm:no-such-option", "1"),))).result(WAIT_S)
+    assert found.status in (Status.REJECTED, Status.COMPILE_ERROR)
+    assert found.message
