@@ -90,9 +90,7 @@ def test_refusals_have_their_class(device, tmp_path):
     with pytest.raises(LaunchError):
         code.function("nothing")
     with pytest.raises(LaunchError):
-        code.function("scale").launch(
-            Geometry((1, 1, 1), (2048, 1, 1), 0), Arguments(bytes(20), ((0, 8), (8, 8), (16, 4)))
-        )
+        code.function("scale").launch(Geometry((1, 1, 1), (2048, 1, 1), 0), arguments)
     assert code.function("scale").resources["registers"] > 0
 
 
