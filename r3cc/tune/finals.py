@@ -1,8 +1,9 @@
 """Finalists: the best of many noisy numbers is too good, so the winner is chosen and measured again.
 
 Round 1 measures the best few again in fresh processes, interleaved with the baseline, on held-out launches too, and
-chooses one. Round 2 measures that one alone, again in fresh processes: its number was not chosen for being low, and is
-the one reported. Inside the interval, or that of the baseline against itself, there is no improvement.
+chooses one: the simplest of those that are as fast as the best within noise. Round 2 measures that one alone, again in
+fresh processes: its number was not chosen for being low, and is the one reported. Inside the interval, or that of the
+baseline against itself, there is no improvement.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.kernel_search import Judged, KernelSearch
+from r3cc.tune.simplify import simplest, size
 
 FINALISTS = 5
 ROUNDS = (
@@ -28,14 +30,16 @@ T = TypeVar("T")
 
 
 def finalists(search: KernelSearch) -> tuple[Judged, ...]:
-    """The best few candidates below the baseline, one for each code object and launch."""
+    """The best few candidates below the baseline, one for each code object and launch, and the simplest as good."""
     good = [judged for judged in search.judged.values() if judged.evaluation.status is Status.OK and judged.loss < 0]
-    good.sort(key=lambda judged: (judged.loss, len(judged.genotype.edits) + len(judged.genotype.knobs), judged.n))
+    good.sort(key=lambda judged: (judged.loss, size(judged.genotype), judged.n))
     distinct: dict[object, Judged] = {}
     for judged in good:
         evaluation = judged.evaluation
         distinct.setdefault((evaluation.object_hash or judged.n, evaluation.candidate.launch), judged)
-    return tuple(distinct.values())[:FINALISTS]
+    best = [*distinct.values()][:FINALISTS]
+    short = simplest(search)
+    return (*best, short) if short is not None and short not in best else tuple(best)
 
 
 def decide(
@@ -49,15 +53,22 @@ def decide(
     """Measure the finalists again and say what was gained."""
     if not chosen:
         return no_improvement(plan, baseline, "no candidate was faster in the search")
-    _, judged_again = _measure(plan, 1, chosen, open_, emit)
-    order = sorted(zip(chosen, judged_again, strict=True), key=lambda pair: _median(pair[1]))
-    for judged, first in order:
-        if first.status is not Status.OK:
-            continue
+    _, measured = _measure(plan, 1, chosen, open_, emit)
+    for judged in ranked(list(zip(chosen, measured, strict=True)), search.noise):
         against_itself, (second,) = _measure(plan, 2, [judged], open_, emit)
         if second.status is Status.OK:
             return _verdict(plan, search, judged, second, against_itself)
     return no_improvement(plan, baseline, "no finalist passed again in fresh processes")
+
+
+def ranked(measured: Sequence[tuple[Judged, Evaluation]], noise: float) -> list[Judged]:
+    """Valid finalists of round 1, the fastest first; but before all others the simplest as fast within noise."""
+    valid = sorted(((_median(again), judged) for judged, again in measured if again.status is Status.OK), key=_first)
+    if not valid:
+        return []
+    limit = valid[0][0] * (1 + noise)
+    first = min((judged for median, judged in valid if median <= limit), key=lambda judged: size(judged.genotype))
+    return [first, *(judged for _, judged in valid if judged is not first)]
 
 
 def no_improvement(plan: KernelPlan, baseline: Evaluation, note: str) -> Result:
@@ -113,6 +124,10 @@ def _verdict(
         speedup=inverse(evaluation.ratio),
         note="" if gained else "no improvement beyond the interval",
     )
+
+
+def _first(pair: tuple[float, Judged]) -> float:
+    return pair[0]
 
 
 def _median(evaluation: Evaluation) -> float:

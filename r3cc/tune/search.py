@@ -20,10 +20,12 @@ from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Pro
 from r3cc.replay.model import Evaluation, Status, TimingPlan
 from r3cc.tune.budget import Allowance, share_of
 from r3cc.tune.finals import decide, finalists, no_improvement
+from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
-from r3cc.tune.kernel_search import Asked, KernelSearch, replay
+from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch, replay
 from r3cc.tune.library import seeds
 from r3cc.tune.proposers import O3Proposer, Proposer, R3Proposer, RandomProposer
+from r3cc.tune.simplify import simplify
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Watcher
 
@@ -155,16 +157,32 @@ class KernelRun:
         self._exhausted = False
 
     def until_stopped(self) -> str:
-        """Ask, evaluate and tell until a limit is reached; which one."""
+        """Ask, evaluate and tell until a limit is reached, then simplify the winner; which limit it was."""
         for asked in sorted(self._search.pending.values(), key=lambda asked: asked.n):
             self._submit(asked)
-        while True:
+        self._fill()
+        while self._in_flight:
+            self._take_answers()
             self._fill()
-            if not self._in_flight:
-                return self._stop_reason() or "exhausted"
-            done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
-            for future in sorted(done, key=self._in_flight.__getitem__):
-                self._answer(self._in_flight.pop(future), future.result())
+        reason = self._stop_reason() or "exhausted"
+        simplify(self._search, self._judge)
+        return reason
+
+    def _take_answers(self) -> None:
+        done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
+        for future in sorted(done, key=self._in_flight.__getitem__):
+            self._answer(self._in_flight.pop(future), future.result())
+
+    def _judge(self, genotype: Genotype) -> Judged | None:
+        """A simpler candidate's evaluation; None when the budget is spent."""
+        if self._allowance.exhausted(self._search.evaluations):
+            return None
+        asked = self._search.propose(self._journal.next_proposal, MINIMIZE, genotype)
+        self._write_down(asked)
+        self._submit(asked)
+        while self._in_flight:
+            self._take_answers()
+        return self._search.judged[asked.n if asked.repeats is None else asked.repeats]
 
     def _fill(self) -> None:
         while len(self._in_flight) < self._evaluator.width and self._stop_reason() is None:

@@ -101,8 +101,8 @@ def test_the_log_has_every_step_in_order(tmp_path: Path) -> None:
     proposals = [p for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal)]
     assert [p.n for p in proposals] == list(range(len(proposals)))
     evaluated = [p for p in proposals if p.repeats is None]
-    assert len(evaluated) == 40
-    assert len({p.candidate.id for p in evaluated}) == 40
+    assert 36 <= len(evaluated) <= 40
+    assert len({p.candidate.id for p in evaluated}) == len(evaluated)
     answered = {a.n for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
     assert answered == {p.n for p in evaluated}
 
@@ -200,7 +200,7 @@ def test_a_storm_of_faults_ends_as_no_improvement(tmp_path: Path) -> None:
     assert result.n is None
     assert result.baseline_ns is not None
     answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)]
-    assert len(answers) == 60
+    assert len(answers) == 54, "a tenth is kept back for simplifying a winner"
     assert {a.evaluation.status for a in answers} > {Status.COMPILE_ERROR, Status.DEVICE_FAULT, Status.MISMATCH}
     assert all(0 <= a.loss < 1 for a in answers)
 
@@ -236,7 +236,8 @@ def test_the_budget_is_split_by_share_and_what_is_left_passes_on(tmp_path: Path)
         kernel: sum(isinstance(e, Answer) and e.kernel == kernel for e in events_of(tmp_path / "log"))
         for kernel in ("big", "small")
     }
-    assert spent == {"big": 60, "small": 20}
+    assert 54 <= spent["big"] <= 60
+    assert spent["big"] + spent["small"] == pytest.approx(78, abs=2)
 
 
 def test_without_a_limit_the_search_stops_at_the_plateau(tmp_path: Path) -> None:
@@ -251,3 +252,13 @@ def test_a_time_limit_stops_the_search(tmp_path: Path) -> None:
     (stop,) = kinds(tmp_path / "log", Stop)
     assert isinstance(stop, Stop)
     assert stop.reason == "time"
+
+
+def test_the_winner_is_simplified(tmp_path: Path) -> None:
+    def one_pass(candidate: Candidate) -> float | Status:
+        return 0.8 if "slsr" in (candidate.pipeline or "") else 1.0
+
+    (result,) = run(tmp_path / "log", model=one_pass, budget=150)
+    assert len(result.changes) == 1
+    assert "slsr" in result.changes[0]
+    assert any(p.source == "minimize" for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal))
