@@ -87,7 +87,9 @@ def test_a_pipeline_that_aborts_llvm_is_a_compile_error_and_the_evaluator_goes_o
 
 def test_equal_candidates_are_one_evaluation(evaluator):
     one, other = Candidate("default<O3>,verify"), Candidate("default<O3>,verify")
-    assert evaluator.submit(one, PLAN) is evaluator.submit(other, PLAN)
+    future = evaluator.submit(one, PLAN)
+    assert evaluator.submit(other, PLAN) is future
+    assert future.result(WAIT_S).status is Status.OK
 
 
 def test_equal_objects_are_measured_once(evaluator, monkeypatch):
