@@ -99,7 +99,7 @@ r3_json_end:
 
 
 def _compile(*arguments: str | Path) -> None:
-    subprocess.run(["g++", "-std=c++17", "-O1", *map(str, arguments)], check=True)
+    subprocess.run(["g++", "-std=c++17", "-O0", *map(str, arguments)], check=True)
 
 
 def build(folder: Path, include: Path) -> Programs:

@@ -160,16 +160,17 @@ Key PackWriter::putBlob(const void *content, std::size_t size) {
   return key;
 }
 
-void PackWriter::putLaunch(std::string json) {
-  enqueue(RecordType::Document, Needs::EveryChunk, keyOf(json.data(), json.size()), json.data(), json.size());
+void PackWriter::putDependent(std::string json, std::function<void()> dropped) {
+  enqueue(RecordType::Document, Needs::EveryChunk, keyOf(json.data(), json.size()), json.data(), json.size(),
+          std::move(dropped));
 }
 
 void PackWriter::putDocument(std::string json) {
   enqueue(RecordType::Document, Needs::Nothing, keyOf(json.data(), json.size()), json.data(), json.size());
 }
 
-void PackWriter::enqueue(RecordType type, Needs needs, const Key &key, const void *content,
-                         std::size_t size) {
+void PackWriter::enqueue(RecordType type, Needs needs, const Key &key, const void *content, std::size_t size,
+                         std::function<void()> dropped) {
   if (!opened())
     return;
   const auto *bytes = static_cast<const std::uint8_t *>(content);
@@ -181,7 +182,7 @@ void PackWriter::enqueue(RecordType type, Needs needs, const Key &key, const voi
   std::uint64_t sequence = nextSequence++;
   outstanding.insert(sequence);
   queuedBytes += size;
-  jobs.push_back({sequence, type, needs, key, std::move(copy)});
+  jobs.push_back({sequence, type, needs, key, std::move(copy), std::move(dropped)});
   wake.notify_one();
 }
 
@@ -196,7 +197,7 @@ void PackWriter::work() {
     Job job = std::move(jobs.front());
     jobs.pop_front();
     lock.unlock();
-    Record record{job.needs, job.type, {}};
+    Record record{job.needs, job.type, {}, std::move(job.dropped)};
     try {
       if (compressor)
         record.bytes = encode(compressor.get(), std::uint32_t(job.type), job.key, job.content);
@@ -237,17 +238,25 @@ void PackWriter::finished(std::uint64_t sequence, Record record) {
 }
 
 void PackWriter::append(const Record &record) {
-  if (record.bytes.empty())
-    return stop("memory is exhausted");
+  if (!tryAppend(record) && record.dropped)
+    record.dropped();
+}
+
+bool PackWriter::tryAppend(const Record &record) {
   bool standsAlone = record.type == RecordType::Document && record.needs == Needs::Nothing;
   if (!accepting() && !standsAlone)
-    return;
-  if (!standsAlone && written + record.bytes.size() > quotaBytes)
-    return stop("it reached its size limit");
-  if (!isOurFile())
-    return stop("the program closed its file");
-  if (!writeWhole(record.bytes))
+    return false;
+  if (record.bytes.empty())
+    stop("memory is exhausted");
+  else if (!standsAlone && written + record.bytes.size() > quotaBytes)
+    stop("it reached its size limit");
+  else if (!isOurFile())
+    stop("the program closed its file");
+  else if (writeWhole(record.bytes))
+    return true;
+  else
     stop(std::strerror(errno));
+  return false;
 }
 
 /// One write, unless the disk is about to be full; what it then cuts short is taken back, so that the pack
@@ -284,6 +293,11 @@ bool PackWriter::isOurFile() const {
   struct stat status;
   return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_dev == device &&
          status.st_ino == inode;
+}
+
+void PackWriter::drain() {
+  std::unique_lock lock(mutex);
+  room.wait(lock, [&] { return outstanding.empty() || closing; });
 }
 
 void PackWriter::close() {

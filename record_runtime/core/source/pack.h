@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -54,11 +55,13 @@ public:
   void put(const Key &key, const void *content, std::size_t size);
   /// Stores a chunk list, bitcode or the like and returns its key.
   Key putBlob(const void *content, std::size_t size);
-  /// A document that stands on chunks: dropped when any chunk before it was.
-  void putLaunch(std::string json);
+  /// A document that stands on chunks: dropped when any chunk before it was, and then `dropped` is called.
+  void putDependent(std::string json, std::function<void()> dropped);
   /// A document that stands alone: written while there is room, whatever happened to chunks.
   void putDocument(std::string json);
 
+  /// Waits until what is on its way is written.
+  void drain();
   /// Writes what is on its way and ends the threads.
   void close();
 
@@ -72,17 +75,21 @@ private:
     Needs needs;
     Key key;
     std::vector<std::uint8_t> content;
+    std::function<void()> dropped;
   };
   struct Record {
     Needs needs;
     RecordType type;
     std::vector<std::uint8_t> bytes;
+    std::function<void()> dropped;
   };
 
-  void enqueue(RecordType type, Needs needs, const Key &key, const void *content, std::size_t size);
+  void enqueue(RecordType type, Needs needs, const Key &key, const void *content, std::size_t size,
+               std::function<void()> dropped = {});
   void work();
   void finished(std::uint64_t sequence, Record record);
   void append(const Record &record);
+  bool tryAppend(const Record &record);
   bool writeWhole(const std::vector<std::uint8_t> &bytes);
   void stop(const char *why);
   bool isOurFile() const;

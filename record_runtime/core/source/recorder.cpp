@@ -105,6 +105,7 @@ public:
   void writeCounts(Kernel &kernel);
   void refuse(Kernel &kernel, const std::string &reason);
   void giveSlotBack(const Decision &decision);
+  void lose(const Decision &decision);
   void finish();
 
   const Settings settings;
@@ -119,7 +120,7 @@ public:
   std::deque<Kernel> kernels;
   std::unordered_set<std::string> modules;
   std::uint64_t nextLaunch = 0;
-  std::uint64_t recorded = 0, recordingTime = 0;
+  std::uint64_t recordingTime = 0;
 
   std::mutex tick; // of the three below
   std::condition_variable wake;
@@ -189,6 +190,14 @@ void Recorder::Implementation::giveSlotBack(const Decision &decision) {
   --(decision.heldOut ? decision.shape->keptHeldOut : decision.shape->kept);
 }
 
+/// A recorded launch didn't get into the pack after all.
+void Recorder::Implementation::lose(const Decision &decision) {
+  std::lock_guard lock(decision.kernel->mutex);
+  --decision.kernel->recorded;
+  ++decision.kernel->refusals["the recording is full"];
+  decision.kernel->changed = true;
+}
+
 void Recorder::Implementation::finish() {
   {
     std::lock_guard lock(tick);
@@ -199,6 +208,7 @@ void Recorder::Implementation::finish() {
   wake.notify_all();
   if (writer.joinable())
     writer.join();
+  pack.drain();
   writeCounts();
   Totals totals;
   {
@@ -206,8 +216,8 @@ void Recorder::Implementation::finish() {
     for (Kernel &kernel : kernels) {
       std::lock_guard counts(kernel.mutex);
       totals.launches += kernel.launches;
+      totals.recorded += kernel.recorded;
     }
-    totals.recorded = recorded;
     totals.recordingTime = recordingTime;
     totals.wallTime = nanoseconds(Clock::now() - start);
   }
@@ -232,7 +242,7 @@ void Recorder::addModule(const Note &note) {
       return;
   }
   Key bitcode = implementation->pack.putBlob(note.bitcode, note.bitcodeSize);
-  implementation->pack.putLaunch(moduleDocument(note, bitcode));
+  implementation->pack.putDependent(moduleDocument(note, bitcode), {});
 }
 
 void Recorder::addForeignModule(const std::string &module, const std::string &binary, const void *image,
@@ -247,7 +257,7 @@ void Recorder::addForeignModule(const std::string &module, const std::string &bi
   Key key;
   if (image)
     key = implementation->pack.putBlob(image, imageSize);
-  implementation->pack.putLaunch(foreignModuleDocument(module, binary, image ? &key : nullptr));
+  implementation->pack.putDependent(foreignModuleDocument(module, binary, image ? &key : nullptr), {});
 }
 
 Kernel &Recorder::addKernel(const KernelDescription &description) {
@@ -365,13 +375,13 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
   {
     std::lock_guard lock(implementation->mutex);
     implementation->recordingTime += nanoseconds(Clock::now() - capture->begin);
-    if (isNew) {
+    if (isNew)
       launch = implementation->stem + "/" + std::to_string(implementation->nextLaunch++);
-      ++implementation->recorded;
-    }
   }
   if (isNew)
-    implementation->pack.putLaunch(launchDocument(*capture, kernel.description, launch, time));
+    implementation->pack.putDependent(
+        launchDocument(*capture, kernel.description, launch, time),
+        [this, decision = capture->decision] { implementation->lose(decision); });
   implementation->writeCounts(kernel);
 }
 

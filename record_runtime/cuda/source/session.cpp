@@ -94,8 +94,7 @@ void Session::finishAtOnce() {
   Lifetime::finish();
 }
 
-Session::Session()
-    : memory(settingsFromEnvironment()), targets(images, memory), settings(settingsFromEnvironment()) {}
+Session::Session(const Settings &settings) : memory(settings), targets(images, memory), settings(settings) {}
 
 namespace {
 

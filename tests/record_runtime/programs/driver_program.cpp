@@ -355,7 +355,7 @@ int main(int count, char **arguments) {
   if (scenario == "idle")
     return 0;
   if (scenario == "filelimit") {
-    rlimit limit{3 << 20, 3 << 20};
+    rlimit limit{16 << 20, 16 << 20};
     setrlimit(RLIMIT_FSIZE, &limit);
     scenario = "large";
   }
