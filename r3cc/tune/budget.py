@@ -39,11 +39,3 @@ def share_of(shares: Sequence[float]) -> float:
     """The first kernel's part of what is left for all of ``shares``; the last one gets everything."""
     total = sum(shares)
     return shares[0] / total if total > 0 else 1 / len(shares)
-
-
-def split(budget: int, shares: Sequence[float]) -> list[int]:
-    """Evaluations for each kernel, as tune would spend them if each used its part up."""
-    parts: list[int] = []
-    for index in range(len(shares)):
-        parts.append(max(1, round((budget - sum(parts)) * share_of(shares[index:]))))
-    return parts

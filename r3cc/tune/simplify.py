@@ -9,7 +9,7 @@ from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Judged, KernelSearch
 
 AS_GOOD = 2
-"""Times the noise within which candidates count as equally fast: the best was lucky, the other one may not have been."""
+"""Times the noise within which candidates count as equally fast: the best one was lucky, others may not have been."""
 Judge = Callable[[Genotype], Judged | None]
 """Evaluates a genotype; None when there is no budget left for it."""
 
