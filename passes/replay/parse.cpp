@@ -11,6 +11,8 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 using namespace llvm;
 
@@ -75,31 +77,31 @@ template <typename Manager> bool parses(PassBuilder &Builder, StringRef Name) {
   return Good;
 }
 
-/// Calls Do with each name in the registry of the code generator's passes.
-template <typename Callback> void forEachRegistered(Callback Do) {
+/// Names in the registry of the code generator's passes. Copied, since a pass that is made may register
+/// others, which waits for the end of the enumeration.
+std::vector<std::string> registeredNames() {
   class Listener : public PassRegistrationListener {
   public:
-    explicit Listener(Callback &Do) : Do(Do) {}
-    void passEnumerate(const PassInfo *Info) override { Do(Info->getPassArgument()); }
+    void passEnumerate(const PassInfo *Info) override { Names.push_back(Info->getPassArgument().str()); }
 
-  private:
-    Callback &Do;
+    std::vector<std::string> Names;
   };
-  Listener L(Do);
+  Listener L;
   PassRegistry::getPassRegistry()->enumerateWith(&L);
+  return std::move(L.Names);
 }
 
-/// A target's own passes are in no listing: those that its code generator registers, too, are found by asking the
-/// parser about each name in the registry.
+/// A target's own passes are in no listing: those that its code generator registers, too, are found by asking
+/// the parser about each name in the registry.
 void addTargetPasses(PassList &List, PassBuilder &Builder) {
-  forEachRegistered([&](StringRef Name) {
+  for (const std::string &Name : registeredNames()) {
     if (Name.empty() || List.contains(Name))
-      return;
+      continue;
     if (parses<FunctionPassManager>(Builder, Name))
-      List.Levels["function"].insert(Name.str());
+      List.Levels["function"].insert(Name);
     else if (parses<ModulePassManager>(Builder, Name))
-      List.Levels["module"].insert(Name.str());
-  });
+      List.Levels["module"].insert(Name);
+  }
 }
 
 /// Names inside the `loop-mssa(…)` of LLVM's own pipelines: those work with MemorySSA and keep it.
