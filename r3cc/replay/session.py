@@ -219,20 +219,29 @@ class ReplaySession:
     def _sample(
         self, sampler: Sampler, samples: _Samples, candidate: Runnable, measured: list[_Samples], plan: TimingPlan
     ) -> str:
-        """Take a launch's samples, A B A B; says why it stopped early, "" if it did not."""
+        """Take a launch's samples; says why it stopped early, "" if it did not.
+
+        Pairs alternate in order (… B A, A B), so that neither side always comes first; the candidate's launch is the
+        last one, so that the memory of a timed launch is checked.
+        """
         case = samples.case
         baseline = case.runnable(self._baseline, self._baseline_function, derive(case.launch, LaunchConfiguration()))
         count = launches_per_sample(case.expected_ns)
-        for number in range(plan.warmups + max(plan.samples, 1)):
-            with self._launch_stage(case, 4 * count):
-                pair = sampler.sample(baseline, count), sampler.sample(candidate, count)
+        total = plan.warmups + max(plan.samples, 1)
+        for number in range(total):
+            candidate_last = (total - number) % 2 == 1
+            first, second = (baseline, candidate) if candidate_last else (candidate, baseline)
+            with self._launch_stage(case, 6 * count):
+                pair = sampler.sample(first, count), sampler.sample(second, count)
             if number < plan.warmups:
                 continue
-            samples.baseline.append(pair[0])
-            samples.candidate.append(pair[1])
+            samples.baseline.append(pair[0 if candidate_last else 1])
+            samples.candidate.append(pair[1 if candidate_last else 0])
             if plan.abandon_above is not None and len(samples.candidate) >= _FEWEST_SAMPLES:
                 ratio = _ratio(measured)
                 if ratio.low > plan.abandon_above:
+                    if not candidate_last:
+                        self._run(case, candidate)
                     return f"abandoned after {len(samples.candidate)} samples: slower than {plan.abandon_above:.3f}"
         return ""
 
