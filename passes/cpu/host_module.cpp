@@ -6,6 +6,8 @@
 #include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/CallingConv.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -99,7 +101,7 @@ public:
     for (Function &F : Device)
       if (!F.isDeclaration())
         defineFunction(F);
-    copyModuleFlags();
+    addModuleFlags();
     for (Function &F : *Host.M)
       finishFunction(F);
     return std::move(Host);
@@ -192,8 +194,11 @@ private:
     SmallVector<ReturnInst *> Returns;
     CloneFunctionInto(New, &F, Map, CloneFunctionChangeType::DifferentModule, Returns, "", nullptr, &Folder, &Folder);
     nameHiddenParameters(*New);
-    if (F.getCallingConv() == CallingConv::PTX_Kernel)
+    if (F.getCallingConv() == CallingConv::PTX_Kernel) {
       Host.Kernels.push_back({F.getName().str(), New, maxThreads(F)});
+      // The entry calls it in a loop, and is what stays.
+      New->removeFnAttr(Attribute::NoInline);
+    }
     New->setCallingConv(CallingConv::C);
     New->setLinkage(GlobalValue::InternalLinkage);
     New->setComdat(nullptr);
@@ -223,10 +228,10 @@ private:
     return Product;
   }
 
-  void copyModuleFlags() {
-    for (StringRef Name : {"Dwarf Version", "Debug Info Version"})
-      if (Metadata *Flag = Device.getModuleFlag(Name))
-        Host.M->addModuleFlag(Module::Warning, Name, Flag);
+  void addModuleFlags() {
+    Host.M->addModuleFlag(Module::Warning, "Debug Info Version", DEBUG_METADATA_VERSION);
+    if (Metadata *Version = Device.getModuleFlag("Dwarf Version"))
+      Host.M->addModuleFlag(Module::Warning, "Dwarf Version", Version);
   }
 
   void finishFunction(Function &F) {

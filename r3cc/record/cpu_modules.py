@@ -28,7 +28,7 @@ TIMEOUT_S = 600
 def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
     """Variables under which libr3cpu.so finds the modules of ``binaries``, compiled at their recorded options.
 
-    Objects are cached in the store by content. Raises R3Error when a module cannot run on the cpu device, with the reason.
+    Objects are cached in the store by content. Raises R3Error, with the reason, when a module cannot run there.
     """
     modules = [module for binary in binaries for module in _own_modules(binary)]
     folder = store.cache / "cpu" / _program_key(modules)
@@ -41,7 +41,7 @@ def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
 def build_modules(modules: Iterable[EmbeddedModule], folder: Path) -> None:
     """Write ``<module id>.so`` into ``folder`` for each module.
 
-    Compiles in processes of their own, as many at once as there are cores. Raises R3Error with the module's source in it.
+    Compiles in processes of their own, as many at once as there are cores. Raises R3Error that names the source.
     """
     wanted = {str(module.info["module"]): module for module in modules}
     if not wanted:
