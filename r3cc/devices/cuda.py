@@ -60,8 +60,8 @@ class _Driver:
                 "the CUDA device needs Python's cuda-bindings; install them with `pip install 'r3cc[cuda]'`"
             ) from None
         self.api: Any = driver
-        names = driver.CUresult.__members__
-        self._faults = {names[f"CUDA_ERROR_{name}"] for name in _FAULTS if f"CUDA_ERROR_{name}" in names}
+        faults = (getattr(driver.CUresult, f"CUDA_ERROR_{name}", None) for name in _FAULTS)
+        self._faults = {fault for fault in faults if fault is not None}
 
     def call(self, stage: type[DeviceError], function: Callable[..., tuple[Any, ...]], *arguments: Any) -> Any:
         """The value of a driver call, None if it has none; its error as ``stage``, a fault or lack of memory."""
@@ -207,7 +207,7 @@ class CudaDevice:
         return device
 
     def _attribute(self, name: str) -> int:
-        kind = self._driver.api.CUdevice_attribute[f"CU_DEVICE_ATTRIBUTE_{name}"]
+        kind = getattr(self._driver.api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         return int(self._driver.call(DeviceError, self._driver.api.cuDeviceGetAttribute, kind, self._device))
 
     def _read_properties(self) -> Properties:
