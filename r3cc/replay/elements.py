@@ -92,16 +92,24 @@ def words(data: npt.NDArray[np.uint8], element: str) -> npt.NDArray[Any]:
 
 
 def region_elements(launch: Launch, parameters: Mapping[int, str]) -> dict[int, str]:
-    """Element type of each region (by address) that pointer parameters of one known type point into.
+    """Element type of each region (by address) that parameters of one known type point into.
 
-    ``parameters`` maps parameter indices to element types, as the IR's loads and stores show them.
+    ``parameters`` maps parameter indices to element types, as the IR's loads and stores show them; a struct's type holds
+    for every pointer in it.
     """
     found: dict[int, set[str]] = {}
     for index, element in parameters.items():
-        if index < len(launch.parameters) and launch.parameters[index].size == 8:
-            start = launch.parameters[index].offset
-            pointer = int.from_bytes(launch.arguments[start : start + 8], "little")
+        for pointer in _words(launch, index):
             for region in launch.regions:
                 if region.address <= pointer < region.address + region.size:
                     found.setdefault(region.address, set()).add(element)
     return {address: next(iter(types)) for address, types in found.items() if len(types) == 1}
+
+
+def _words(launch: Launch, index: int) -> list[int]:
+    """What may be pointers in a parameter: its aligned 8-byte words."""
+    if index >= len(launch.parameters):
+        return []
+    parameter = launch.parameters[index]
+    starts = range(parameter.offset, parameter.offset + parameter.size - 7, 8)
+    return [int.from_bytes(launch.arguments[start : start + 8], "little") for start in starts]

@@ -133,3 +133,12 @@ def test_pointer_parameters_give_regions_their_element_types():
     launch = make_launch(regions, arguments=pointers, sizes=(8, 8, 8, 8))
     found = region_elements(launch, {0: "double", 1: "float", 2: "double", 3: "i32", 9: "float"})
     assert found == {0x1000: "double", 0x2000: "float"}  # two types in one region: unknown
+
+
+def test_pointers_in_a_struct_parameter_count_too():
+    source = MemoryLaunches()
+    ones = np.ones(8)
+    regions = [source.region(address, ones, ones) for address in (0x1000, 0x2000)]
+    words = np.array([5, 0x1000, 0x2008], np.uint64).tobytes()
+    launch = make_launch(regions, arguments=words + bytes(4), sizes=(24, 4))
+    assert region_elements(launch, {0: "double", 1: "float"}) == {0x1000: "double", 0x2000: "double"}
