@@ -64,9 +64,14 @@ class Programs:
     """A program linked to libcuda."""
     dynamic: Path
     """The same with dlopen, dlsym and cuGetProcAddress."""
+    relocatable: Path
+    """The same, noted as relocatable device code: its note names no fat binary."""
 
 
-def _note_assembly(folder: Path, digest: bytes) -> Path:
+RELOCATABLE = 1
+
+
+def _note_assembly(folder: Path, digest: bytes, wrapper: str = "noted_wrapper - .", flags: int = 0) -> Path:
     """The note of docs/binary-format.md, with offsets that the linker resolves."""
     (folder / "bitcode").write_bytes(BITCODE)
     (folder / "info").write_bytes(zstandard.ZstdCompressor().compress(json.dumps(INFO).encode()))
@@ -85,8 +90,8 @@ r3_json_end:
     .long 3, 80, 1
     .asciz "R3"
     .balign 4
-    .long 1, 0
-    .quad noted_wrapper - .
+    .long 1, {flags}
+    .quad {wrapper}
     .quad r3_bitcode - .
     .quad r3_bitcode_end - r3_bitcode
     .quad r3_json - .
@@ -110,15 +115,18 @@ def build(folder: Path, include: Path) -> Programs:
     _compile(*flags, f"-I{include}", source, "-o", driver, "-pthread")
 
     program = HERE / "programs" / "driver_program.cpp"
-    linked, dynamic = folder / "linked", folder / "dynamic"
-    objects = folder / "linked.o"
-    _compile("-c", f"-I{include}", program, "-o", objects)
+    linked, dynamic, relocatable = folder / "linked", folder / "dynamic", folder / "relocatable"
+    linked_object, dynamic_object = folder / "linked.o", folder / "dynamic.o"
+    _compile("-c", f"-I{include}", program, "-o", linked_object)
+    _compile("-c", "-DDYNAMIC", f"-I{include}", program, "-o", dynamic_object)
     # The image holds addresses, so it is linked once to learn them, without PIE to keep them.
     for _ in range(2):
         digest = hashlib.sha256(_image(linked)).digest() if linked.exists() else bytes(32)
-        _compile("-no-pie", objects, _note_assembly(folder, digest), driver, "-o", linked, "-pthread")
-    _compile("-DDYNAMIC", f"-I{include}", program, _note_assembly(folder, bytes(32)), "-o", dynamic, "-pthread", "-ldl")
-    return Programs(folder, linked, dynamic)
+        _compile("-no-pie", linked_object, _note_assembly(folder, digest), driver, "-o", linked, "-pthread")
+    _compile(dynamic_object, _note_assembly(folder, bytes(32)), "-o", dynamic, "-pthread", "-ldl")
+    note = _note_assembly(folder, bytes(32), wrapper="0", flags=RELOCATABLE)
+    _compile(dynamic_object, note, "-o", relocatable, "-pthread", "-ldl")
+    return Programs(folder, linked, dynamic, relocatable)
 
 
 def _image(program: Path) -> bytes:

@@ -91,13 +91,18 @@ def test_mutable_globals_are_captured(bench: Bench, program: str) -> None:
 
 
 def test_equal_launches_are_kept_once(bench: Bench) -> None:
-    recorded = bench.record(bench.programs.dynamic, "copied", "30", R3_RECORD_LAUNCHES="30")
-    identities = [launch.identity for launch in recorded.launches(SCALE)] if recorded.kernel(SCALE).recorded else []
-    assert len(set(identities)) == len(identities)
+    recorded = bench.record(bench.programs.dynamic, "fill", "30", R3_RECORD_LAUNCHES="30")
+    assert [launch.ordinal for launch in recorded.launches(SCALE)] == [0]
+    assert recorded.kernel(SCALE).launches == 30
 
 
 def test_copied_image_is_found_by_its_digest(bench: Bench) -> None:
     kernel = bench.record(bench.programs.linked, "copied").kernel(SCALE)
+    assert (kernel.module, kernel.recorded) == (MODULE, 3)
+
+
+def test_relocatable_code_is_found_by_object_and_name(bench: Bench) -> None:
+    kernel = bench.record(bench.programs.relocatable, "basic").kernel(SCALE)
     assert (kernel.module, kernel.recorded) == (MODULE, 3)
 
 

@@ -50,6 +50,11 @@ std::string executablePath() {
   return length > 0 ? std::string(path, length) : std::string();
 }
 
+/// The main program has no name in the loader's list.
+std::string nameOf(const dl_phdr_info &object) {
+  return object.dlpi_name && *object.dlpi_name ? object.dlpi_name : executablePath();
+}
+
 void readSegment(const std::uint8_t *at, std::size_t size, std::size_t alignment, const std::string &binary,
                  std::vector<Descriptor> &found) {
   const std::uint8_t *end = at + size;
@@ -81,9 +86,8 @@ int visit(dl_phdr_info *object, std::size_t size, void *data) {
     const auto &segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE)
       continue;
-    std::string binary = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : executablePath();
     readSegment(reinterpret_cast<const std::uint8_t *>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz,
-                segment.p_align == 8 ? 8 : 4, binary, walk.found);
+                segment.p_align == 8 ? 8 : 4, nameOf(*object), walk.found);
   }
   return 0;
 }
@@ -154,6 +158,28 @@ template <typename Wanted> std::vector<const Note *> filter(std::vector<const No
 }
 
 } // namespace
+
+std::string r3::objectPath(const void *address) {
+  struct Search {
+    std::uint64_t address;
+    std::string path;
+  } search{reinterpret_cast<std::uint64_t>(address), ""};
+  dl_iterate_phdr(
+      [](dl_phdr_info *object, std::size_t, void *data) {
+        auto &wanted = *static_cast<Search *>(data);
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const auto &segment = object->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD ||
+              wanted.address - object->dlpi_addr - segment.p_vaddr >= segment.p_memsz)
+            continue;
+          wanted.path = nameOf(*object);
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  return search.path;
+}
 
 const NoteKernel *Note::kernel(const std::string &name) const {
   for (const NoteKernel &kernel : kernels)

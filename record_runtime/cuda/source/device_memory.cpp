@@ -205,6 +205,15 @@ void DeviceMemory::removeForeign(CUdeviceptr address) {
   foreignRanges.erase(address);
 }
 
+void DeviceMemory::contextGone() {
+  std::lock_guard lock(mutex);
+  staging = nullptr;
+  for (const Deferred &entry : deferred)
+    if (Arena *arena = owner(entry.address))
+      arena->release(entry.address);
+  deferred.clear();
+}
+
 std::string DeviceMemory::unusable() {
   std::lock_guard lock(mutex);
   Arena *arena = currentArena();

@@ -58,6 +58,9 @@ public:
   void addForeign(CUdeviceptr address, std::size_t size, const std::string &reason, bool matchesInMemory);
   void removeForeign(CUdeviceptr address);
 
+  /// A context is gone, and with it events and host memory that were made in it.
+  void contextGone();
+
   /// Why no launch on the current device can be recorded; empty if they can.
   std::string unusable();
 

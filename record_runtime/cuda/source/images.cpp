@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "images.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <dlfcn.h>
 #include <elf.h>
 #include <fstream>
 #include <iterator>
@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint32_t WrapperMagic = 0x466243b1; // also clang's and nvcc's
 constexpr std::uint32_t FatBinaryMagic = 0xba55ed50;
+
+constexpr std::size_t DigestLimit = std::size_t(64) << 20;
 
 struct FatBinaryWrapper {
   std::uint32_t magic, version;
@@ -56,9 +58,19 @@ std::size_t imageSize(const void *code) {
   return std::strlen(static_cast<const char *>(code));
 }
 
+/// Libraries carry hundreds of megabytes of device code, most of it never loaded: of a large image only its
+/// size, its beginning and its end are read.
 std::string foreignName(const void *image, std::size_t size) {
+  constexpr std::size_t Part = std::size_t(64) << 10;
+  const auto *bytes = static_cast<const char *>(image);
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  XXH3_128bits_update(&state, &size, sizeof(size));
+  XXH3_128bits_update(&state, bytes, std::min(size, Part));
+  if (size > Part)
+    XXH3_128bits_update(&state, bytes + std::max(size - Part, Part), std::min(size - Part, Part));
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(image, size));
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
   static const char digits[] = "0123456789abcdef";
   std::string name = "foreign:";
   for (unsigned char byte : canonical.digest) {
@@ -68,18 +80,13 @@ std::string foreignName(const void *image, std::size_t size) {
   return name;
 }
 
-std::string objectOf(const void *address) {
-  Dl_info info;
-  return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
-}
-
 } // namespace
 
 std::shared_ptr<Image> Images::describe(const void *code) {
   auto image = std::make_shared<Image>();
   if (!code)
     return image;
-  image->binary = objectOf(code);
+  image->binary = objectPath(code);
   const void *content = code;
   if (magicOf(code) == WrapperMagic) {
     image->wrapper = code;
@@ -90,7 +97,8 @@ std::shared_ptr<Image> Images::describe(const void *code) {
   }
   std::size_t size = imageSize(content);
   image->foreignModule = foreignName(content, size);
-  if (!notes.all().empty())
+  // A copy of what a compiler embedded is small; a library's own images would take seconds.
+  if (size <= DigestLimit && !notes.all().empty())
     image->notes = notes.byDigest(sha256(content, size));
   return image;
 }

@@ -16,7 +16,7 @@ namespace r3::cuda {
 struct Image {
   const void *wrapper = nullptr; ///< fat-binary wrapper in a loaded object; null for a plain image
   std::string binary;            ///< path of the object or file
-  std::string foreignModule;     ///< "foreign:<XXH3-128 of the image>"
+  std::string foreignModule;     ///< "foreign:<hash of the image>"
   std::vector<const Note *> notes;
 };
 

@@ -171,7 +171,7 @@ CUresult Session::launch(const LaunchRequest &request, RealCall call) {
 
 CUresult Session::timed(CUcontext context, CUstream stream, const Decision &decision, RealCall call) {
   Gate::Pass pass = gate.pass();
-  if (!decision.time)
+  if (!decision.time || captures.anyActive())
     return call();
   auto events = timer.begin(context, stream);
   CUresult result = call();
@@ -265,6 +265,7 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
 
 void Session::contextGone(CUcontext context) {
   timer.forget(context);
+  memory.contextGone();
   targets.forget();
 }
 

@@ -194,6 +194,14 @@ void hiddenWrites(int launches) {
   std::printf("hidden %d\n", value);
 }
 
+/// The same launch on the same memory, again and again.
+void fill(int launches) {
+  CUdeviceptr data = floats(1000);
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 1, 1000);
+  std::printf("fill %g\n", sum(data, 1000));
+}
+
 void managed(int launches) {
   CUdeviceptr data;
   CHECK(cuMemAllocManaged(&data, 4000, CU_MEM_ATTACH_GLOBAL));
@@ -363,12 +371,11 @@ int main(int count, char **arguments) {
     return std::fwrite(&noted_image, sizeof(noted_image), 1, stdout) != 1;
   connectDevice();
   const std::pair<const char *, void (*)(int)> scenarios[] = {
-      {"basic", basic},         {"hidden", hiddenWrites},
-      {"managed", managed},     {"foreign", foreign},
-      {"copied", copied},       {"spinning", spinning},
-      {"other", otherLaunches}, {"capturing", capturing},
-      {"threads", threads},     {"asynchronous", asynchronous},
-      {"fork", forking},        {"large", large}};
+      {"basic", basic},       {"hidden", hiddenWrites},       {"fill", fill},
+      {"managed", managed},   {"foreign", foreign},           {"copied", copied},
+      {"spinning", spinning}, {"other", otherLaunches},       {"capturing", capturing},
+      {"threads", threads},   {"asynchronous", asynchronous}, {"fork", forking},
+      {"large", large}};
   for (auto [name, run] : scenarios)
     if (scenario == name)
       run(launches);

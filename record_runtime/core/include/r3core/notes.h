@@ -71,6 +71,9 @@ private:
   unsigned long long loads = 0, unloads = 0;
 };
 
+/// Path of the loaded object that the address lies in, as notes name it; empty if there is none.
+std::string objectPath(const void *address);
+
 /// SHA-256, as FIPS 180-4 has it.
 std::array<std::uint8_t, 32> sha256(const void *data, std::size_t size);
 
