@@ -83,6 +83,7 @@ class SupervisedProcess:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
+            start_new_session=True,  # killed with its children; an interrupt at the terminal is ours alone
             env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )
         theirs.close()
@@ -132,11 +133,13 @@ class SupervisedProcess:
 
     def end(self) -> None:
         """Kill it, from any thread: one that waits for its answer gets :class:`ProcessDied`."""
-        self._process.kill()
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def kill(self) -> None:
         """Kill it and close the connection; for the thread that asks it."""
-        self._process.kill()
+        self.end()
         self._process.wait()
         self._connection.close()
 

@@ -94,8 +94,8 @@ def words(data: npt.NDArray[np.uint8], element: str) -> npt.NDArray[Any]:
 def region_elements(launch: Launch, parameters: Mapping[int, str]) -> dict[int, str]:
     """Element type of each region (by address) that parameters of one known type point into.
 
-    ``parameters`` maps parameter indices to element types, as the IR's loads and stores show them; a struct's type holds
-    for every pointer in it.
+    ``parameters`` maps parameter indices to element types, as the IR's loads and stores show them; a struct's type
+    holds for every pointer in it.
     """
     found: dict[int, set[str]] = {}
     for index, element in parameters.items():
