@@ -123,6 +123,23 @@ void moveMemorySSAOnlyPasses(PassList &List) {
       List.Levels["loop-mssa"].insert(Name);
 }
 
+/// The text that puts a pass of Level into a module pipeline.
+std::string inAdaptor(StringRef Level, StringRef Name) {
+  if (Level.starts_with("loop"))
+    return ("function(" + Level + "(" + Name + "))").str();
+  return (Level + "(" + Name + ")").str();
+}
+
+/// Some passes must be given parameters: by name alone they are none.
+void dropPassesThatNeedParameters(PassList &List, PassBuilder &Builder) {
+  for (auto &[Level, Names] : List.Levels)
+    for (auto Name = Names.begin(); Name != Names.end();)
+      if (parses<ModulePassManager>(Builder, inAdaptor(Level, *Name)))
+        ++Name;
+      else
+        Name = Names.erase(Name);
+}
+
 json::Object toJSON(const PassList &List) {
   json::Object Report;
   for (const auto &[Level, Names] : List.Levels)
@@ -170,6 +187,7 @@ Expected<Product> listPasses(const TargetRequest &Request) {
     return Default.takeError();
   addMemorySSAPasses(List, Builder.print(*Default));
   moveMemorySSAOnlyPasses(List);
+  dropPassesThatNeedParameters(List, Builder.passBuilder());
   Product Result;
   Result.Report = toJSON(List);
   return Result;
