@@ -25,12 +25,12 @@ StringRef fusionName(FPOpFusion::FPOpFusionMode Mode) {
   case FPOpFusion::Standard:
     return "on";
   case FPOpFusion::Strict:
-    return "off";
+    return "never";
   }
   llvm_unreachable("FP fusion mode");
 }
 
-/// What the driver passes to ptxas, apart from target, file names and -v.
+/// What the driver passes to ptxas, apart from target, file names, -v and the -c of relocatable device code.
 json::Array ptxasOptions(OptimizationLevel Level, const Cc1Command &Cc1,
                          const std::vector<std::string> &Arguments) {
   json::Array Options;
@@ -44,8 +44,6 @@ json::Array ptxasOptions(OptimizationLevel Level, const Cc1Command &Cc1,
   for (size_t Index = 0; Index + 1 < Arguments.size(); ++Index)
     if (Arguments[Index] == "-Xcuda-ptxas")
       Options.push_back(json::fixUTF8(Arguments[++Index]));
-  if (Cc1.relocatableDeviceCode)
-    Options.push_back("-c");
   return Options;
 }
 
@@ -76,6 +74,7 @@ json::Object codegenFacts(const TargetMachine &Machine, const PipelineTuningOpti
                       {"vectorize_loops", Tuning.LoopVectorization},
                       {"vectorize_slp", Tuning.SLPVectorization},
                       {"unroll_loops", Tuning.LoopUnrolling},
+                      {"relocatable", Cc1.relocatableDeviceCode},
                       {"mllvm", texts(Cc1.llvmOptions)},
                       {"ptxas", ptxasOptions(Level, Cc1, UserArguments)},
                       {"libdevice_sha256", libdeviceDigest(Cc1)}};

@@ -60,12 +60,8 @@ def assemble(
 
 
 def recorded_ptxas_flags(codegen: Mapping[str, Any]) -> tuple[str, ...]:
-    """The flags that clang's driver gave ptxas, from a recorded module's ``codegen`` facts.
-
-    The driver repeats the optimisation level; later flags of the user's win.
-    """
-    level = min(int(codegen["opt_level"]), 3)
-    return (f"-O{level}", *(str(flag) for flag in codegen["ptxas"]))
+    """The flags that clang's driver gave ptxas, its optimisation level among them, from a recorded ``codegen``."""
+    return tuple(str(flag) for flag in codegen["ptxas"])
 
 
 def _run(command: Sequence[str], timeout_s: float) -> str:

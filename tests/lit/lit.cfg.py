@@ -94,7 +94,7 @@ config.substitutions += [
     (r"%r3_clang\b", f"{prefix}/bin/r3-clang"),
     (r"%r3_prefix\b", str(prefix)),
     (r"%r3_plugin\b", f"{prefix}/lib/r3cc/libR3Passes.so"),
-    (r"%r3\b", f"{sys.executable} -m r3cc.cli"),
+    (r"%r3\b", f"env R3_PREFIX={prefix} {sys.executable} -c 'from r3cc.cli import main; main()'"),
     (r"%clangxx\b", str(tools / "clang++")),
     (r"%clang\b", str(tools / "clang")),
     # CUDA with NVIDIA's headers (seconds a compile), and with a header of 20 lines (a tenth of one).

@@ -38,7 +38,7 @@ def test_a_deadline(tmp_path: Path) -> None:
 
 
 def test_the_drivers_flags() -> None:
-    assert recorded_ptxas_flags({"opt_level": 2, "ptxas": ["--maxrregcount=32"]}) == ("-O2", "--maxrregcount=32")
+    assert recorded_ptxas_flags({"ptxas": ["-O2", "--maxrregcount=32"]}) == ("-O2", "--maxrregcount=32")
 
 
 def test_recorded_facts_that_lack_something() -> None:

@@ -8,8 +8,9 @@
 // CHECK: rdc.cu sm_90 rdc=1 kernels=_Z5scalePff
 // CHECK-NEXT: 1 modules
 // JSON: "ptxas": [
-// JSON-NEXT: "-O2",
-// JSON-NEXT: "-c"
+// JSON-NEXT: "-O2"
+// JSON-NEXT: ]
+// JSON-NEXT: "relocatable": true
 
 #include "minicuda.h"
 __global__ void scale(float *x, float a) { x[thread()] *= a; }

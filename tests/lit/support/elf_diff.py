@@ -2,10 +2,11 @@
 """Compare two relocatable ELF objects section by section, R3's own sections left out.
 
 Symbol and string tables may differ: R3's sections have symbols of their own. What refers to a symbol by index
-(relocations, the address-significance table) is compared by the symbol's name.
+(relocations, the address-significance table, groups) is compared by the symbol's name.
 """
 
 import json
+import re
 import subprocess
 import sys
 
@@ -27,7 +28,7 @@ def read(path):
     for entry in json.loads(text)[0]["Sections"]:
         section = entry["Section"]
         name = section["Name"]["Name"]
-        if name in OWN | TABLES:
+        if name in OWN | TABLES or section["Type"]["Name"] == "SHT_GROUP":
             continue
         header = (section["Type"]["Name"], section["Flags"]["Value"], section["Size"], section["AddressAlignment"])
         by_index = section["Type"]["Name"] in ("SHT_RELA", "SHT_LLVM_ADDRSIG")
@@ -36,7 +37,14 @@ def read(path):
         contents.setdefault(name, []).append((header, data, relocations))
     symbols = subprocess.check_output(["llvm-readobj", "--addrsig", path], text=True)
     contents["address significance"] = [line.split("(")[0] for line in symbols.splitlines() if "Sym:" in line]
+    contents["groups"] = groups(path)
     return contents
+
+
+def groups(path):
+    """COMDAT groups with their members by name."""
+    text = subprocess.check_output(["llvm-readelf", "--section-groups", path], text=True)
+    return [re.sub(r"\[ *\d+\]", "", line) for line in text.splitlines()]
 
 
 def main():
