@@ -62,7 +62,18 @@ Value *emitRoundedOperation(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   return B.CreateIntrinsic(Call.getType(), Intrinsic::fma, {X, Y, Call.getArgOperand(2)});
 }
 
+Value *emitSubtraction(IRBuilder<> &B, CallInst &Call, const Parts &P) {
+  Value *X = Call.getArgOperand(0);
+  Value *Y = Call.getArgOperand(1);
+  if (P.directedRounding().empty())
+    return B.CreateFSub(X, Y);
+  std::string Name = ("r3cpu_add_" + P.directedRounding() + "_" + suffix(Call.getType())).str();
+  return callEngine(B, Name, Call.getType(), {X, B.CreateFNeg(Y)});
+}
+
 Emitted emitFloat(IRBuilder<> &B, CallInst &Call, const Parts &P) {
+  if (P.Operation == "sub")
+    return emitSubtraction(B, Call, P);
   if (!is_contained({"add", "mul", "div", "rcp", "sqrt", "fma"}, P.Operation))
     return std::nullopt;
   if (!Call.getType()->isFPOrFPVectorTy())
@@ -207,6 +218,8 @@ Emitted emitInteger(IRBuilder<> &B, CallInst &Call, const Parts &P) {
 } // namespace
 
 Emitted emitArithmetic(IRBuilder<> &B, CallInst &Call, StringRef Name) {
+  if (Call.arg_size() == 0)
+    return std::nullopt;
   Parts P(Name);
   if (P.Operation == "saturate")
     return saturate(B, Call.getArgOperand(0));

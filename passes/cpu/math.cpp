@@ -66,6 +66,13 @@ Value *emitFastSinCos(IRBuilder<> &B, CallInst &Call) {
   return nullptr;
 }
 
+Value *emitFirstSet(IRBuilder<> &B, CallInst &Call) {
+  Value *X = Call.getArgOperand(0);
+  Value *Position = B.CreateAdd(B.CreateBinaryIntrinsic(Intrinsic::cttz, X, B.getFalse()), ConstantInt::get(X->getType(), 1));
+  Value *IsZero = B.CreateICmpEQ(X, ConstantInt::get(X->getType(), 0));
+  return B.CreateTrunc(B.CreateSelect(IsZero, ConstantInt::get(X->getType(), 0), Position), Call.getType());
+}
+
 Value *emitBits(IRBuilder<> &B, CallInst &Call) { return B.CreateBitCast(Call.getArgOperand(0), Call.getType()); }
 
 class Table {
@@ -147,6 +154,8 @@ private:
   }
 
   void addInteger() {
+    for (StringRef Name : {"ffs", "ffsll"})
+      Entries[Name] = {Intrinsic::not_intrinsic, nullptr, emitFirstSet};
     for (StringRef Name : {"int_as_float", "float_as_int", "uint_as_float", "float_as_uint", "longlong_as_double",
                            "double_as_longlong"})
       Entries[Name] = {Intrinsic::not_intrinsic, nullptr, emitBits};
