@@ -31,8 +31,9 @@ int main(int argc, char **argv) {
       list.insert(list.end(), key.bytes.begin(), key.bytes.end());
     }
     Key image = pack.putBlob(list.data(), list.size());
-    pack.putLaunch(R"({"kind": "launch", "launch": ")" + std::to_string(launch) + R"(", "image": ")" +
-                   image.hex() + "\"}");
+    pack.putDependent(R"({"kind": "launch", "launch": ")" + std::to_string(launch) + R"(", "image": ")" +
+                          image.hex() + "\"}",
+                      {});
     if (argc > 4 && launch == count / 2)
       std::raise(SIGKILL);
   }
