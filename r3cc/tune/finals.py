@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 def finalists(search: KernelSearch) -> tuple[Judged, ...]:
     """The best few candidates below the baseline, one for each code object and launch, and the simplest as good."""
-    good = [judged for judged in search.judged.values() if judged.evaluation.status is Status.OK and judged.loss < 0]
+    good = [judged for judged in search.judged.values() if search.is_faster(judged)]
     good.sort(key=lambda judged: (judged.loss, size(judged.genotype), judged.n))
     distinct: dict[object, Judged] = {}
     for judged in good:

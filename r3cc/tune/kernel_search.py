@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from r3cc.replay.events import Answer, AnyEvent, Proposal
-from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.proposers import Proposer
 from r3cc.tune.space import Space
@@ -55,9 +55,12 @@ class Asked(msgspec.Struct, frozen=True):
 class KernelSearch:
     """Proposals, answers and incumbents of one kernel."""
 
-    def __init__(self, space: Space, proposer: Proposer, noise: float, seeds: Sequence[Genotype] = ()) -> None:
+    def __init__(
+        self, space: Space, proposer: Proposer, baseline: Evaluation, noise: float, seeds: Sequence[Genotype] = ()
+    ) -> None:
         self.space = space
         self.noise = noise
+        self._baseline = baseline
         self.incumbents: list[Judged] = []
         """Best so far, each better than the one before."""
         self.judged: dict[int, Judged] = {}
@@ -122,11 +125,18 @@ class KernelSearch:
         self._teach(asked, loss, repeated=False)
         for other in [p for p in self.pending.values() if p.repeats == n]:
             self._teach(self.pending.pop(other.n), loss, repeated=True)
-        better = evaluation.status is Status.OK and loss < self.best_loss
+        better = self.is_faster(judged) and loss < self.best_loss
         if better:
             self._last_gain = self.evaluations if loss < self.best_loss - self.noise else self._last_gain
             self.incumbents.append(judged)
         return loss, better
+
+    def is_faster(self, judged: Judged) -> bool:
+        """Whether a candidate is valid, seems faster than the baseline, and is not the baseline's own code."""
+        evaluation = judged.evaluation
+        own = evaluation.object_hash is not None and evaluation.object_hash == self._baseline.object_hash
+        unchanged = own and evaluation.candidate.launch == LaunchConfiguration()
+        return evaluation.status is Status.OK and judged.loss < 0 and not unchanged
 
     def _register(self, n: int, source: str, genotype: Genotype, ticket: int | None) -> Asked:
         candidate = self.space.candidate(genotype)

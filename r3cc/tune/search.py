@@ -116,13 +116,16 @@ class Tuner:
 
     def _kernel_search(self, target: Target, baseline: Baseline) -> KernelSearch:
         space = target.space
+        first: Sequence[Genotype] = ()
         match self._optimizer:
             case "random":
-                return KernelSearch(space, RandomProposer(space, self._seed), baseline.noise)
+                proposer: Proposer = RandomProposer(space, self._seed)
             case "o3-only":
-                return KernelSearch(space, O3Proposer(), baseline.noise)
-        proposer: Proposer = R3Proposer(space, self._seed, baseline.width)
-        return KernelSearch(space, proposer, baseline.noise, seeds(space.base, space.vocabulary))
+                proposer = O3Proposer()
+            case _:
+                proposer = R3Proposer(space, self._seed, baseline.width)
+                first = seeds(space.base, space.vocabulary)
+        return KernelSearch(space, proposer, baseline.evaluation, baseline.noise, first)
 
     def _allowance(self, index: int) -> Allowance:
         """What a kernel may spend of what the ones before it left: unspent parts pass on."""

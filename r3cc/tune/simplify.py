@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from r3cc.replay.model import Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Judged, KernelSearch
 
@@ -37,8 +36,7 @@ def simplest(search: KernelSearch) -> Judged | None:
 
 def as_good(search: KernelSearch, judged: Judged) -> bool:
     """Whether a candidate is valid and as fast as the incumbent within noise, and faster than the baseline."""
-    limit = min(search.best_loss + AS_GOOD * search.noise, -1e-9)
-    return judged.evaluation.status is Status.OK and judged.loss <= limit
+    return search.is_faster(judged) and judged.loss <= search.best_loss + AS_GOOD * search.noise
 
 
 def size(genotype: Genotype) -> int:

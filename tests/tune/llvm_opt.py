@@ -50,4 +50,4 @@ def list_passes() -> dict[str, Any]:
 
 def o3_text() -> str:
     done = run_opt("-mcpu=sm_90", "-passes=default<O3>", "-print-pipeline-passes", "-disable-output", str(KERNEL))
-    return done.stdout.strip()
+    return done.stdout.strip().removesuffix(",verify")

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from r3cc.farm.evaluator import Evaluator
@@ -28,7 +29,7 @@ from r3cc.replay.events import (
     Stop,
     decode_event,
 )
-from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store.eventlog import EventLog, read_events
 from r3cc.tune.journal import Journal
 from r3cc.tune.search import Limits, Target, Tuner
@@ -262,3 +263,20 @@ def test_the_winner_is_simplified(tmp_path: Path) -> None:
     assert len(result.changes) == 1
     assert "slsr" in result.changes[0]
     assert any(p.source == "minimize" for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal))
+
+
+def test_the_baselines_own_code_is_never_a_winner(tmp_path: Path) -> None:
+    class OneObject(SyntheticEvaluator):
+        """Every candidate compiles to the baseline's object, and seems faster."""
+
+        def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+            evaluation = super()._evaluate(candidate, plan)
+            launched = candidate.launch.block is not None
+            return msgspec.structs.replace(evaluation, object_hash=str(launched))
+
+    def model(candidate: Candidate) -> float | Status:
+        return 1.2 if candidate.launch.block else 0.9
+
+    (result,) = run(tmp_path / "log", budget=60, open_evaluator=lambda: OneObject(model))
+    assert not kinds(tmp_path / "log", Incumbent)
+    assert result.n is None
