@@ -32,7 +32,8 @@ R3_EXPORT void r3_result_free(r3_result *Result) { delete Result; }
 R3_EXPORT const char *r3_llvm_version(void) { return LLVM_VERSION_STRING; }
 
 /// Parses the request, then acts on it: the shape of every call with a request.
-template <typename Parse, typename Act> static r3_result *answer(const char *Request, Parse ParseRequest, Act Do) {
+template <typename Parse, typename Act>
+static r3_result *answer(const char *Request, Parse ParseRequest, Act Do) {
   auto Parsed = ParseRequest(text(Request));
   if (!Parsed)
     return toResult(Parsed.takeError());
@@ -53,7 +54,9 @@ R3_EXPORT r3_result *r3_parse_pipeline(const char *Request) {
   return answer(Request, parsePipelineRequest, parsePipeline);
 }
 
-R3_EXPORT r3_result *r3_list_passes(const char *Request) { return answer(Request, parseListRequest, listPasses); }
+R3_EXPORT r3_result *r3_list_passes(const char *Request) {
+  return answer(Request, parseListRequest, listPasses);
+}
 
 R3_EXPORT r3_result *r3_describe(const uint8_t *Bitcode, size_t Size) {
   return toResult(describeBitcode(ArrayRef(Bitcode, Size)));

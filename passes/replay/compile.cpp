@@ -100,6 +100,17 @@ void setKernelAttributes(Module &M, const KernelAttributes &Attributes) {
   setKernelAttribute(M, "nvvm.maxnreg", Attributes.MaxNReg);
 }
 
+/// On the host a function's own target attributes win over the machine's, and the request names the machine.
+void retarget(Module &M, const TargetMachine &Machine) {
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    F.removeFnAttr("tune-cpu");
+    F.addFnAttr("target-cpu", Machine.getTargetCPU());
+    F.addFnAttr("target-features", Machine.getTargetFeatureString());
+  }
+}
+
 /// Takes the permission to fuse out of every operation.
 void forbidContraction(Module &M) {
   for (Function &F : M)
@@ -120,11 +131,12 @@ Error emitCode(Module &M, TargetMachine &Machine, CodeGenFileType Type, SmallVec
   legacy::PassManager Passes;
   Passes.add(createTargetTransformInfoWrapperPass(Machine.getTargetIRAnalysis()));
   Passes.add(new TargetLibraryInfoWrapperPass(Machine.getTargetTriple()));
-  Passes.add(new RuntimeLibraryInfoWrapper(Machine.getTargetTriple(), Options.ExceptionModel, Options.FloatABIType,
-                                           Options.EABIVersion, Options.MCOptions.ABIName, Options.VecLib));
+  Passes.add(new RuntimeLibraryInfoWrapper(Machine.getTargetTriple(), Options.ExceptionModel,
+                                           Options.FloatABIType, Options.EABIVersion,
+                                           Options.MCOptions.ABIName, Options.VecLib));
   if (Machine.addPassesToEmitFile(Passes, Stream, nullptr, Type, /*DisableVerify=*/true))
-    return makeError(R3_UNSUPPORTED,
-                     "LLVM makes no such output for " + Machine.getTargetTriple().str() + ": ask for assembly");
+    return makeError(R3_UNSUPPORTED, "LLVM makes no such output for " + Machine.getTargetTriple().str() +
+                                         ": ask for assembly");
   Passes.run(M);
   return Error::success();
 }
@@ -162,6 +174,8 @@ private:
       return makeError(R3_BAD_REQUEST, "the module was made for another data layout (" +
                                            M->getDataLayoutStr() + ") than the options give (" +
                                            Machine->createDataLayout().getStringRepresentation() + ")");
+    if (Request.CPU && !Machine->getTargetTriple().isNVPTX())
+      retarget(*M, *Machine);
     setKernelAttributes(*M, Request.Attributes);
     if (Request.Contract == FPContract::Never)
       forbidContraction(*M);

@@ -11,7 +11,8 @@
 
 namespace r3 {
 
-/// With the recorded options on recorded bitcode: the PTX that clang made, comments and the order of globals aside.
+/// With the recorded options on recorded bitcode: the PTX that clang made, comments and the order of globals
+/// aside.
 llvm::Expected<Product> compileModule(llvm::ArrayRef<uint8_t> Bitcode, const CompileRequest &Request);
 
 } // namespace r3

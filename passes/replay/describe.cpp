@@ -64,7 +64,8 @@ Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
   Module &M = **Loaded;
   ModuleDescription Description = describeModule(M);
   json::Array Kernels = toJSON(Description.kernels);
-  forEachKernel(Kernels, M, [&](json::Object &Kernel, Function &F) { addLaunchFacts(Kernel, launchFacts(M, F)); });
+  forEachKernel(Kernels, M,
+                [&](json::Object &Kernel, Function &F) { addLaunchFacts(Kernel, launchFacts(M, F)); });
   // From here on M is another: kernels and globals keep their names, bodies change.
   exposeAccesses(M);
   forEachKernel(Kernels, M, [&](json::Object &Kernel, Function &F) { addElementTypes(Kernel, M, F); });

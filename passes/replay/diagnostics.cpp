@@ -15,8 +15,8 @@ static constexpr size_t MaxRemarks = 200;
 
 /// Statistics of the code generator that come as remarks, for each function, whatever was optimised.
 static bool isBookkeeping(StringRef Pass) {
-  return Pass == "size-info" || Pass == "asm-printer" || Pass == "prologepilog" || Pass == "stack-frame-layout" ||
-         Pass == "annotation-remarks" || Pass == "gisel-select";
+  return Pass == "size-info" || Pass == "asm-printer" || Pass == "prologepilog" ||
+         Pass == "stack-frame-layout" || Pass == "annotation-remarks" || Pass == "gisel-select";
 }
 
 static std::string remarkText(const DiagnosticInfoOptimizationBase &Remark) {
@@ -24,7 +24,8 @@ static std::string remarkText(const DiagnosticInfoOptimizationBase &Remark) {
   raw_string_ostream Stream(Text);
   if (Remark.isLocationAvailable())
     Stream << Remark.getLocationStr() << ": ";
-  Stream << Remark.getPassName() << ": " << Remark.getMsg() << " (in " << Remark.getFunction().getName() << ")";
+  Stream << Remark.getPassName() << ": " << Remark.getMsg() << " (in " << Remark.getFunction().getName()
+         << ")";
   return Text;
 }
 
@@ -46,8 +47,12 @@ bool DiagnosticCollector::isAnalysisRemarkEnabled(StringRef Pass) const {
   return Sink.WantRemarks && !isBookkeeping(Pass);
 }
 
-bool DiagnosticCollector::isMissedOptRemarkEnabled(StringRef Pass) const { return isAnalysisRemarkEnabled(Pass); }
+bool DiagnosticCollector::isMissedOptRemarkEnabled(StringRef Pass) const {
+  return isAnalysisRemarkEnabled(Pass);
+}
 
-bool DiagnosticCollector::isPassedOptRemarkEnabled(StringRef Pass) const { return isAnalysisRemarkEnabled(Pass); }
+bool DiagnosticCollector::isPassedOptRemarkEnabled(StringRef Pass) const {
+  return isAnalysisRemarkEnabled(Pass);
+}
 
 } // namespace r3

@@ -67,16 +67,18 @@ public:
 private:
   void visit(Use &U) {
     User *By = U.getUser();
-    if (isa<GEPOperator>(By) || isa<AddrSpaceCastOperator>(By) || isa<BitCastOperator>(By) || isa<PHINode>(By) ||
-        isa<SelectInst>(By))
+    if (isa<GEPOperator>(By) || isa<AddrSpaceCastOperator>(By) || isa<BitCastOperator>(By) ||
+        isa<PHINode>(By) || isa<SelectInst>(By))
       return follow(*By);
     if (auto *Load = dyn_cast<LoadInst>(By))
       return visitLoad(*Load);
     if (auto *Store = dyn_cast<StoreInst>(By))
-      return U.getOperandNo() == StoreInst::getPointerOperandIndex() ? addType(Store->getValueOperand()->getType())
-                                                                     : void();
+      return U.getOperandNo() == StoreInst::getPointerOperandIndex()
+                 ? addType(Store->getValueOperand()->getType())
+                 : void();
     if (auto *Atomic = dyn_cast<AtomicRMWInst>(By))
-      return U.getOperandNo() == AtomicRMWInst::getPointerOperandIndex() ? addType(Atomic->getType()) : void();
+      return U.getOperandNo() == AtomicRMWInst::getPointerOperandIndex() ? addType(Atomic->getType())
+                                                                         : void();
     if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(By))
       return addType(Exchange->getCompareOperand()->getType());
     if (auto *Call = dyn_cast<CallBase>(By))

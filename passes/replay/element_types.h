@@ -14,8 +14,8 @@ namespace r3 {
 /// Makes memory accesses visible on their pointers: promotes stack slots and inlines small functions.
 void exposeAccesses(llvm::Module &M);
 
-/// The one scalar type ("float", "double", "i32", "ptr", …) accessed through the argument's pointer, or through the
-/// pointers in a struct that is passed by value; nullopt if there is none or more than one.
+/// The one scalar type ("float", "double", "i32", "ptr", …) accessed through the argument's pointer, or
+/// through the pointers in a struct that is passed by value; nullopt if there is none or more than one.
 std::optional<std::string> elementTypeOf(llvm::Argument &Parameter);
 
 /// The same for a variable, whose declared type serves where no code accesses it.

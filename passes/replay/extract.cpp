@@ -19,8 +19,8 @@ namespace {
 
 constexpr unsigned ConstantSpace = 4;
 
-/// LLVM's NVPTX back end renames local symbols that PTX cannot spell, and those only: once external, a variable
-/// must already bear the name that the application's code has.
+/// LLVM's NVPTX back end renames local symbols that PTX cannot spell, and those only: once external, a
+/// variable must already bear the name that the application's code has.
 std::string ptxName(StringRef Name) {
   std::string Valid;
   for (char C : Name)
@@ -46,7 +46,8 @@ void promoteMutableInternals(Module &M) {
 }
 
 bool isHostWritableConstant(const GlobalVariable &Variable) {
-  return Variable.getAddressSpace() == ConstantSpace && !Variable.isDeclaration() && isMutableGlobal(Variable);
+  return Variable.getAddressSpace() == ConstantSpace && !Variable.isDeclaration() &&
+         isMutableGlobal(Variable);
 }
 
 SmallVector<GlobalValue *, 16> rootsFor(Module &M, Function &Kernel) {

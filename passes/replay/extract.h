@@ -16,9 +16,9 @@ namespace r3 {
 /// Bitcode of the module with that kernel alone.
 llvm::Expected<Product> extractKernel(llvm::ArrayRef<uint8_t> Bitcode, const KernelRequest &Request);
 
-/// Takes everything out of M that Kernel cannot reach. What other kernels or the host write stays a variable that
-/// nobody may fold, under the name that it has in the whole module's code; all host-writable constants stay, in order,
-/// because their offsets are in the code.
+/// Takes everything out of M that Kernel cannot reach. What other kernels or the host write stays a variable
+/// that nobody may fold, under the name that it has in the whole module's code; all host-writable constants
+/// stay, in order, because their offsets are in the code.
 void keepOnly(llvm::Module &M, llvm::Function &Kernel);
 
 /// Takes everything out of M that is not in Kept, which must be closed under reaching.

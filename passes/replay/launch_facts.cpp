@@ -20,9 +20,9 @@ bool startsWithAny(StringRef Name, std::initializer_list<StringRef> Prefixes) {
 }
 
 bool isWarpOperation(StringRef Intrinsic) {
-  return startsWithAny(Intrinsic, {"llvm.nvvm.shfl.", "llvm.nvvm.vote.", "llvm.nvvm.match.", "llvm.nvvm.redux.",
-                                   "llvm.nvvm.bar.warp.sync", "llvm.nvvm.activemask", "llvm.nvvm.elect.",
-                                   "llvm.nvvm.fns"});
+  return startsWithAny(Intrinsic, {"llvm.nvvm.shfl.", "llvm.nvvm.vote.", "llvm.nvvm.match.",
+                                   "llvm.nvvm.redux.", "llvm.nvvm.bar.warp.sync", "llvm.nvvm.activemask",
+                                   "llvm.nvvm.elect.", "llvm.nvvm.fns"});
 }
 
 bool isBarrier(StringRef Intrinsic) {

@@ -17,8 +17,8 @@ namespace r3 {
 
 /// These print and leave the process.
 static bool endsProcess(StringRef Name) {
-  return Name.starts_with("help") || Name == "h" || Name == "version" || Name.starts_with("print-all-options") ||
-         Name.starts_with("print-options");
+  return Name.starts_with("help") || Name == "h" || Name == "version" ||
+         Name.starts_with("print-all-options") || Name.starts_with("print-options");
 }
 
 static Error checkNames(const std::vector<std::string> &Options) {
@@ -28,7 +28,8 @@ static Error checkNames(const std::vector<std::string> &Options) {
     if (!Option.starts_with("-") || Name.empty())
       return makeError(R3_BAD_REQUEST, "LLVM option \"" + Option + "\" does not begin with a dash");
     if (!Registered.contains(Name) || endsProcess(Name))
-      return makeError(R3_BAD_REQUEST, "LLVM " LLVM_VERSION_STRING " has no code-generation option \"" + Option + "\"");
+      return makeError(R3_BAD_REQUEST,
+                       "LLVM " LLVM_VERSION_STRING " has no code-generation option \"" + Option + "\"");
   }
   return Error::success();
 }
@@ -41,7 +42,8 @@ static Error parseOptions(const std::vector<std::string> &Options) {
   raw_string_ostream Stream(Complaints);
   if (cl::ParseCommandLineOptions(Arguments.size(), Arguments.data(), "", &Stream))
     return Error::success();
-  return makeError(R3_BAD_REQUEST, "LLVM does not take the options: " + StringRef(Complaints).trim());
+  return makeError(R3_BAD_REQUEST, "LLVM does not take the options [" + join(Options, " ") + "]" +
+                                       (Complaints.empty() ? "" : ": ") + StringRef(Complaints).trim());
 }
 
 Error applyLLVMOptions(const std::vector<std::string> &Options) {

@@ -11,8 +11,8 @@
 
 namespace r3 {
 
-/// Sets these options for the rest of the process's life. The first call decides; a later call with another set
-/// is R3_BAD_REQUEST, because LLVM cannot take an option back.
+/// Sets these options for the rest of the process's life. The first call decides; a later call with another
+/// set is R3_BAD_REQUEST, because LLVM cannot take an option back.
 llvm::Error applyLLVMOptions(const std::vector<std::string> &Options);
 
 } // namespace r3

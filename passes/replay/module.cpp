@@ -20,8 +20,8 @@ Expected<std::unique_ptr<Module>> loadModule(ArrayRef<uint8_t> Bitcode, LLVMCont
   MemoryBufferRef Buffer(toStringRef(Bitcode), "module");
   Expected<std::unique_ptr<Module>> M = parseBitcodeFile(Buffer, Context);
   if (!M)
-    return makeError(R3_BAD_BITCODE, "not a module that LLVM " LLVM_VERSION_STRING
-                                     " can read: " + toString(M.takeError()));
+    return makeError(R3_BAD_BITCODE,
+                     "not a module that LLVM " LLVM_VERSION_STRING " can read: " + toString(M.takeError()));
   std::string Complaint;
   raw_string_ostream Stream(Complaint);
   if (verifyModule(**M, &Stream))
@@ -32,7 +32,8 @@ Expected<std::unique_ptr<Module>> loadModule(ArrayRef<uint8_t> Bitcode, LLVMCont
 SmallVector<char, 0> writeModule(const Module &M) {
   SmallVector<char, 0> Bytes;
   raw_svector_ostream Stream(Bytes);
-  // Use lists order predecessors, and with them what some passes do: the written module must behave as this one.
+  // Use lists order predecessors, and with them what some passes do: the written module must behave as this
+  // one.
   WriteBitcodeToFile(M, Stream, /*ShouldPreserveUseListOrder=*/true);
   return Bytes;
 }

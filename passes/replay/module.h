@@ -23,8 +23,8 @@ llvm::SmallVector<char, 0> writeModule(const llvm::Module &M);
 /// R3_BAD_KERNEL if the module has no entry function of that name.
 llvm::Expected<llvm::Function *> findKernel(llvm::Module &M, llvm::StringRef Name);
 
-/// All that Roots can reach through code and initialisers, Roots included. A closure that calls through a pointer
-/// also reaches every function whose address the module takes.
+/// All that Roots can reach through code and initialisers, Roots included. A closure that calls through a
+/// pointer also reaches every function whose address the module takes.
 GlobalSet reachableFrom(llvm::Module &M, llvm::ArrayRef<llvm::GlobalValue *> Roots);
 
 } // namespace r3

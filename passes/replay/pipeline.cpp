@@ -51,8 +51,8 @@ Expected<ModulePassManager> PipelineBuilder::parse(StringRef Pipeline) {
   ModulePassManager Passes;
   if (Error E = Builder.parsePassPipeline(Passes, Pipeline)) {
     std::string Complaint = toString(std::move(E));
-    return makeError(R3_BAD_PIPELINE, "cannot parse the pipeline" + Twine(locate(Pipeline, Complaint)) + ": " +
-                                          Complaint);
+    return makeError(R3_BAD_PIPELINE,
+                     "cannot parse the pipeline" + Twine(locate(Pipeline, Complaint)) + ": " + Complaint);
   }
   return Passes;
 }

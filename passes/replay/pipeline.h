@@ -15,7 +15,8 @@ namespace r3 {
 /// A pass builder with its analysis managers, set up for one target as clang sets them up.
 class PipelineBuilder {
 public:
-  PipelineBuilder(llvm::LLVMContext &Context, llvm::TargetMachine &Machine, llvm::PipelineTuningOptions Tuning = {});
+  PipelineBuilder(llvm::LLVMContext &Context, llvm::TargetMachine &Machine,
+                  llvm::PipelineTuningOptions Tuning = {});
 
   /// R3_BAD_PIPELINE with the column of what LLVM does not know.
   llvm::Expected<llvm::ModulePassManager> parse(llvm::StringRef Pipeline);

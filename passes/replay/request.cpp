@@ -41,7 +41,8 @@ public:
   }
 
   /// One of the named choices.
-  template <typename T> void optionalChoice(StringRef Key, T &Value, ArrayRef<std::pair<StringRef, T>> Choices) {
+  template <typename T>
+  void optionalChoice(StringRef Key, T &Value, ArrayRef<std::pair<StringRef, T>> Choices) {
     const json::Value *Found = find(Key);
     if (!Found)
       return;

@@ -14,8 +14,8 @@ namespace r3 {
 
 enum class Emit { Assembly, Object, Bitcode };
 
-/// How multiplications and additions may fuse. Off, On and Fast set the target option as clang's -ffp-contract does;
-/// Never also takes the permission out of the IR, so that nothing fuses.
+/// How multiplications and additions may fuse. Off, On and Fast set the target option as clang's
+/// -ffp-contract does; Never also takes the permission out of the IR, so that nothing fuses.
 enum class FPContract { Off, On, Fast, Never };
 
 /// Launch bounds put on the module's kernels; an empty text removes the one that the source gave.

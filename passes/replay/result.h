@@ -47,7 +47,8 @@ struct Product {
   llvm::json::Object Report;
 };
 
-/// A result on the heap, for the C ABI to return. Errors without a StatusError inside become R3_CODEGEN_ERROR.
+/// A result on the heap, for the C ABI to return. Errors without a StatusError inside become
+/// R3_CODEGEN_ERROR.
 r3_result *toResult(llvm::Expected<Product> Outcome);
 
 } // namespace r3

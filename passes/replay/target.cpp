@@ -61,8 +61,8 @@ static Error checkCPU(const Target &T, const TargetSpec &Spec) {
   std::unique_ptr<MCSubtargetInfo> Subtarget(T.createMCSubtargetInfo(Spec.Triple, "", ""));
   if (Subtarget->isCPUStringValid(Spec.CPU))
     return Error::success();
-  return makeError(R3_BAD_REQUEST, "LLVM " LLVM_VERSION_STRING " knows no cpu \"" + Spec.CPU + "\" for " +
-                                       Spec.Triple.str());
+  return makeError(R3_BAD_REQUEST,
+                   "LLVM " LLVM_VERSION_STRING " knows no cpu \"" + Spec.CPU + "\" for " + Spec.Triple.str());
 }
 
 static std::string hostFeatures() {
@@ -98,8 +98,8 @@ Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const TargetSpec &A
   // libr3cpu loads host objects into a shared object.
   Reloc::Model Relocation = Device ? Reloc::Static : Reloc::PIC_;
   TargetOptions Options = Device ? deviceOptions(Spec.Fusion) : hostOptions(Spec.Fusion);
-  std::unique_ptr<TargetMachine> Machine(T->createTargetMachine(
-      Spec.Triple, Spec.CPU, Spec.Features, Options, Relocation, std::nullopt, Spec.Level));
+  std::unique_ptr<TargetMachine> Machine(T->createTargetMachine(Spec.Triple, Spec.CPU, Spec.Features, Options,
+                                                                Relocation, std::nullopt, Spec.Level));
   if (!Machine)
     return makeError(R3_UNSUPPORTED, "no target machine for \"" + Spec.Triple.str() + "\"");
   return Machine;
