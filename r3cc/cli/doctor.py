@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from r3cc.cli.options import json_option
-from r3cc.cli.output import print_json, print_table, say
+from r3cc.cli.output import counted, print_json, print_table, say
 from r3cc.record.gpu import count_cuda_devices
 from r3cc.toolchain.diagnosis import Finding, Need, build_works, diagnose
 
@@ -63,5 +63,5 @@ def _say_verdict(findings: list[Finding], gpus: int, works: bool) -> None:
         if finding.problem:
             weight = "needed" if finding.need is Need.BUILD else "optional"
             say(f"{finding.name} ({weight}): {finding.problem}; `{finding.remedy}`")
-    say(f"{gpus} NVIDIA GPUs" if gpus else "no NVIDIA GPU: `--device cpu` runs kernels on the host")
+    say(counted(gpus, "NVIDIA GPU") if gpus else "no NVIDIA GPU: `--device cpu` runs kernels on the host")
     say("builds with R3 work" if works else "builds with R3 cannot work until what is needed is there")

@@ -33,6 +33,11 @@ def print_table(table: Table) -> None:
     console.print(table)
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 kernel``, ``2 kernels``."""
+    return f"{count} {noun}" + ("" if count == 1 else "es" if noun.endswith(("s", "ch")) else "s")
+
+
 def human_bytes(size: float) -> str:
     """Bytes with a binary unit: ``1.5 GiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from r3cc.cli.options import DeviceName, Size, store_option
-from r3cc.cli.output import human_bytes, human_time, say
+from r3cc.cli.output import counted, human_bytes, human_time, say
 from r3cc.record.options import RecordOptions, Snapshot
 from r3cc.record.run import record as run_recording
 from r3cc.record.summary import Summary, summarise
@@ -76,11 +76,11 @@ def report(store: Store, path: Path, recording: Recording) -> None:
         say(_nothing(summary, recording))
         return
     say(
-        f"{summary.kernels} kernels, {summary.launches} launches seen, {summary.recorded} recorded, "
+        f"{counted(summary.kernels, 'kernel')}, {counted(summary.launches, 'launch')} seen, {summary.recorded} recorded, "
         f"{human_bytes(summary.bytes)} in {path}; {_slow_down(summary)}"
     )
     for reason, launches in summary.not_recordable:
-        say(f"not recordable: {launches} launches: {reason}")
+        say(f"not recordable: {counted(launches, 'launch')}: {reason}")
     if summary.incomplete:
         say(f"{summary.incomplete} of {summary.processes} processes were killed; what they had recorded is there")
     if summary.kernels_with_ir == 0:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from r3cc.cli.ls import kernel_document
 from r3cc.cli.options import json_option, recording_option, store_option
-from r3cc.cli.output import human_bytes, human_dimensions, human_time, print_json, print_table
+from r3cc.cli.output import counted, human_bytes, human_dimensions, human_time, print_json, print_table
 from r3cc.llvm.inspect import kernel_ir, kernel_ptx
 from r3cc.store import Store
 from r3cc.store.arguments import arguments, kernel_info
@@ -124,13 +124,13 @@ def _print_head(kernel: Kernel, module: Module) -> None:
         "source": f"{source}:{line}" if line else source,
         "built for": f"{module.info.get('architecture', 'unknown')} by {module.info.get('compiler', 'unknown')}",
         "device": kernel.device,
-        "time": f"{human_time(kernel.total_ns)} in {kernel.launches} launches, {kernel.share:.1%} of all",
-        "recorded": f"{kernel.recorded} launches",
+        "time": f"{human_time(kernel.total_ns)} in {counted(kernel.launches, 'launch')}, {kernel.share:.1%} of all",
+        "recorded": counted(kernel.recorded, "launch"),
     }
     for label, value in facts.items():
         click.echo(f"{label:10} {value}")
     for entry in kernel.not_recordable:
-        click.echo(f"{'':10} not recordable: {entry.launches} launches: {entry.reason}")
+        click.echo(f"{'':10} not recordable: {counted(entry.launches, 'launch')}: {entry.reason}")
 
 
 def _shape_table(kernel: Kernel) -> Table:

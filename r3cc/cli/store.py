@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from r3cc.cli.options import json_option, store_option
-from r3cc.cli.output import human_bytes, human_time, print_json, print_table, say
+from r3cc.cli.output import counted, human_bytes, human_time, print_json, print_table, say
 from r3cc.errors import R3Error
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
@@ -142,4 +142,4 @@ def _say_report(report: StoreReport) -> None:
     chunks = sum(pack.chunks for pack in report.packs)
     verdict = "sound" if report.sound else "damaged"
     size = human_bytes(sum(pack.bytes for pack in report.packs))
-    say(f"{verdict}: {len(report.packs)} packs, {chunks} chunks, {size}")
+    say(f"{verdict}: {counted(len(report.packs), 'pack')}, {counted(chunks, 'chunk')}, {size}")

@@ -88,7 +88,7 @@ def test_recordings_are_listed_and_removed(run_r3: R3, small_store: Store) -> No
 
 
 def test_verify_says_what_it_found(run_r3: R3, small_store: Store) -> None:
-    assert "sound: 1 packs" in run_r3("store", "verify").stderr
+    assert "sound: 1 pack," in run_r3("store", "verify").stderr
     (pack,) = small_store.recording_path("20260102-030405-abcd").glob("*.r3pack")
     content = pack.read_bytes()
     pack.write_bytes(content + b"R3PK and no more")

@@ -54,7 +54,7 @@ def test_a_run_is_recorded_and_summed_up(run_r3: R3, tmp_path: Path) -> None:
     result = run_r3("record", "--", *application(tmp_path))
     assert result.exit_code == 0
     assert result.stdout == ""
-    assert "1 kernels, 100 launches seen, 3 recorded" in result.stderr
+    assert "1 kernel, 100 launches seen, 3 recorded" in result.stderr
     assert "1.01x slower for snapshots" in result.stderr
     assert "not recordable: 7 launches: managed memory" in result.stderr
     assert "next: `r3 ls`" in result.stderr
