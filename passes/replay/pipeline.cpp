@@ -47,9 +47,37 @@ static std::string locate(StringRef Pipeline, StringRef Complaint) {
   return (" at column " + Twine(Column + 1)).str();
 }
 
+/// The level of a text that begins with `default<…>` and ends there or goes on behind a comma.
+static std::optional<OptimizationLevel> takeDefault(StringRef &Text) {
+  static const std::pair<StringRef, OptimizationLevel> Levels[] = {
+      {"default<O0>", OptimizationLevel::O0}, {"default<O1>", OptimizationLevel::O1},
+      {"default<O2>", OptimizationLevel::O2}, {"default<O3>", OptimizationLevel::O3},
+      {"default<Os>", OptimizationLevel::Os}, {"default<Oz>", OptimizationLevel::Oz}};
+  for (const auto &[Name, Level] : Levels) {
+    StringRef Rest = Text;
+    if (Rest.consume_front(Name) && (Rest.empty() || (Rest.consume_front(",") && !Rest.empty()))) {
+      Text = Rest;
+      return Level;
+    }
+  }
+  return std::nullopt;
+}
+
+static ModulePassManager buildDefault(PassBuilder &Builder, OptimizationLevel Level) {
+  return Level == OptimizationLevel::O0 ? Builder.buildO0DefaultPipeline(Level)
+                                        : Builder.buildPerModuleDefaultPipeline(Level);
+}
+
 Expected<ModulePassManager> PipelineBuilder::parse(StringRef Pipeline) {
   ModulePassManager Passes;
-  if (Error E = Builder.parsePassPipeline(Passes, Pipeline)) {
+  StringRef Rest = Pipeline;
+  // LLVM's parser puts opt's tuning options over ours when it meets a default pipeline: clang's way is to
+  // build it.
+  while (std::optional<OptimizationLevel> Level = takeDefault(Rest))
+    Passes.addPass(buildDefault(Builder, *Level));
+  if (Rest.empty() && !Pipeline.empty())
+    return Passes;
+  if (Error E = Builder.parsePassPipeline(Passes, Rest)) {
     std::string Complaint = toString(std::move(E));
     return makeError(R3_BAD_PIPELINE,
                      "cannot parse the pipeline" + Twine(locate(Pipeline, Complaint)) + ": " + Complaint);
