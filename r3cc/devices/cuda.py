@@ -30,6 +30,8 @@ from r3cc.devices.base import (
 _COMPARE_THREADS = 256
 _COMPARE_BLOCKS = 8192
 _FREE_SHARED = 48 * 1024
+_WINDOW = 1 << 30
+"""Addresses are reserved in multiples of this: for a few megabytes the driver ignores the address asked for."""
 """Dynamic shared bytes that need no opt-in."""
 
 _FAULTS = (
@@ -151,6 +153,12 @@ class CudaCode:
         self._driver.call(LoadError, self._driver.api.cuModuleUnload, self._handle)
 
 
+def _window(wanted: Range) -> Range:
+    """The whole windows around a range."""
+    start = wanted.address // _WINDOW * _WINDOW
+    return Range(start, -(-wanted.end // _WINDOW) * _WINDOW - start)
+
+
 class CudaMark:
     """A recorded event."""
 
@@ -254,7 +262,7 @@ class CudaDevice:
     def reserve(self, ranges: Sequence[Range]) -> None:
         """Reserve device addresses at exactly these places."""
         api, call = self._driver.api, self._driver.call
-        for wanted in ranges:
+        for wanted in map(_window, ranges):
             if any(held.holds(wanted) for held in self._reservations):
                 continue
             got = int(call(DeviceUnavailable, api.cuMemAddressReserve, wanted.size, 0, wanted.address, 0))
