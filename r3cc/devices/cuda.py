@@ -30,9 +30,9 @@ from r3cc.devices.base import (
 _COMPARE_THREADS = 256
 _COMPARE_BLOCKS = 8192
 _FREE_SHARED = 48 * 1024
+"""Dynamic shared bytes that need no opt-in."""
 _WINDOW = 1 << 30
 """Addresses are reserved in multiples of this: for a few megabytes the driver ignores the address asked for."""
-"""Dynamic shared bytes that need no opt-in."""
 
 _FAULTS = (
     "ILLEGAL_ADDRESS",
