@@ -107,7 +107,7 @@ def binary_document(module: EmbeddedModule) -> dict[str, object]:
         "tuned": module.tuned,
         "bitcode_bytes": len(module.bitcode),
         "kernels": [
-            {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line")}
+            {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line") or None}
             for kernel in module.info.get("kernels", [])
         ],
     }

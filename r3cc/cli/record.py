@@ -75,10 +75,9 @@ def report(store: Store, path: Path, recording: Recording) -> None:
     if summary.kernels == 0:
         say(_nothing(summary, recording))
         return
-    say(
-        f"{counted(summary.kernels, 'kernel')}, {counted(summary.launches, 'launch')} seen, {summary.recorded} recorded, "
-        f"{human_bytes(summary.bytes)} in {path}; {_slow_down(summary)}"
-    )
+    seen = f"{counted(summary.kernels, 'kernel')}, {counted(summary.launches, 'launch')} seen"
+    size = f"{human_bytes(summary.bytes)} in {path}"
+    say(f"{seen}, {summary.recorded} recorded, {size}; {_slow_down(summary)}")
     for reason, launches in summary.not_recordable:
         say(f"not recordable: {counted(launches, 'launch')}: {reason}")
     if summary.incomplete:

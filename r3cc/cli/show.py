@@ -63,7 +63,7 @@ def show_document(kernel: Kernel, module: Module, launches: list[Launch], change
         "binary": module.binary,
         "architecture": module.info.get("architecture"),
         "source": module.info.get("source"),
-        "line": info.get("line"),
+        "line": info.get("line") or None,
         "compiler": module.info.get("compiler"),
         "codegen": module.info.get("codegen"),
         "globals": info.get("globals", []),

@@ -16,6 +16,7 @@ from tests.conftest import REDUCE, SAXPY
 from tests.store.pack_writer import PackWriter, add_recording
 
 IR = """
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @scale(ptr %x, float %a) {
   %value = load float, ptr %x
@@ -112,6 +113,7 @@ def test_ir_and_ptx_of_one_kernel(run_r3: R3, small_store: Store) -> None:
     assert "define ptx_kernel void @scale(" in ir.stdout
     assert "@other" not in ir.stdout
     ptx = run_r3("show", "scale", "--ptx")
+    assert ptx.stderr == ""
     assert ".visible .entry scale(" in ptx.stdout
     assert ".target sm_90" in ptx.stdout
 
