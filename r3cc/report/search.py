@@ -30,6 +30,8 @@ class KernelReport(msgspec.Struct, frozen=True):
     """None: no improvement, or the search is not over."""
     speedup: Interval | None
     """Baseline over the best finalist, measured again in fresh processes; inside its interval it is no improvement."""
+    finished: bool
+    """There is a verdict."""
     improved: bool
     candidate: Candidate | None
     """The winner."""
@@ -102,6 +104,7 @@ def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
         baseline=result.baseline_ns if result is not None else recorded,
         best=result.best_ns if result is not None else None,
         speedup=result.speedup if result is not None else None,
+        finished=result is not None,
         improved=result is not None and result.n is not None,
         candidate=result.candidate if result is not None and result.n is not None else None,
         changes=result.changes if result is not None else (),

@@ -56,7 +56,7 @@ _REASONS: Mapping[str, str] = {
         replace-with-veclib scalarize-masked-mem-intrin select-optimize typepromotion unreachableblockelim
         partially-inline-libcalls nvvm-reflect nvvm-intr-range generic-to-nvvm
         nvptx-ir-peephole nvptx-lower-args nvptx-lower-ctor-dtor nvptx-tag-invariant-loads inject-tli-mappings
-        rel-lookup-table-converter
+        rel-lookup-table-converter x86-lower-amx-intrinsics x86-lower-amx-type x86-partial-reduction
         jump-table-to-switch""",
     "drops the atomicity of operations that threads share": "lower-atomic",
     "outlines code into calls, which a GPU pays dearly": "hotcoldsplit iroutliner partial-inliner",

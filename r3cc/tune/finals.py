@@ -112,7 +112,8 @@ def _verdict(
     plan: KernelPlan, search: KernelSearch, judged: Judged, evaluation: Evaluation, against_itself: Evaluation
 ) -> Result:
     assert evaluation.ratio is not None
-    gained = evaluation.ratio.high < min(1.0, _low(against_itself))
+    note = _doubt(evaluation.ratio, against_itself)
+    gained = note is None
     return Result(
         at=time.time(),
         kernel=plan.kernel,
@@ -122,8 +123,21 @@ def _verdict(
         baseline_ns=evaluation.baseline_ns,
         best_ns=evaluation.time_ns if gained else None,
         speedup=inverse(evaluation.ratio),
-        note="" if gained else "no improvement beyond the interval",
+        note=note or "",
     )
+
+
+def _doubt(ratio: Interval, against_itself: Evaluation) -> str | None:
+    """Why a ratio is no improvement; None when it is one."""
+    if ratio.high >= 1:
+        return "the interval holds 1"
+    itself = against_itself.ratio
+    if against_itself.status is not Status.OK or itself is None:
+        return f"the baseline could not be measured against itself: {against_itself.status}"
+    if ratio.high >= itself.low:
+        own = inverse(itself)
+        return f"the baseline against itself gives [{own.low:.3f}, {own.high:.3f}] already: measure on a quieter device"
+    return None
 
 
 def _first(pair: tuple[float, Judged]) -> float:
@@ -132,8 +146,3 @@ def _first(pair: tuple[float, Judged]) -> float:
 
 def _median(evaluation: Evaluation) -> float:
     return evaluation.ratio.median if evaluation.ratio is not None else float("inf")
-
-
-def _low(evaluation: Evaluation) -> float:
-    """Lower bound of the baseline against itself."""
-    return evaluation.ratio.low if evaluation.status is Status.OK and evaluation.ratio is not None else 1.0
