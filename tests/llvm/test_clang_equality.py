@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from r3cc.llvm import Passes
 from tests.llvm.compiler import baseline, code_lines, compile_one
 from tests.llvm.conftest import Capture
 
@@ -50,9 +51,22 @@ def test_flags_that_the_ir_carries_need_no_option(clang_ptx: Capture, pipeline_s
     assert_equal_code(made.output, clang_ptx("device_math.cu", 3, flag))
 
 
-def test_the_printed_default_pipeline_is_the_default(pipeline_start: Capture) -> None:
-    from r3cc.llvm import Passes
+@pytest.mark.parametrize(
+    ("flag", "change"),
+    [
+        ("-fno-unroll-loops", {"unroll_loops": False}),
+        ("-fno-slp-vectorize", {"vectorize_slp": False}),
+        ("-fno-vectorize", {"vectorize_loops": False}),
+    ],
+)
+def test_tuning_options_are_clangs(
+    clang_ptx: Capture, pipeline_start: Capture, flag: str, change: dict[str, bool]
+) -> None:
+    made = compile_one(pipeline_start("knobs.cu", 3, flag), baseline(3, **change))
+    assert_equal_code(made.output, clang_ptx("knobs.cu", 3, flag))
 
+
+def test_the_printed_default_pipeline_is_the_default(pipeline_start: Capture) -> None:
     bitcode = pipeline_start("device_math.cu", 3)
     text = Passes().parse_pipeline("default<O3>", "nvptx64-nvidia-cuda", "sm_90")
     assert "," in text
