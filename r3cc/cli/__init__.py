@@ -21,6 +21,7 @@ VERBS = {
     "replay": "Judge one candidate of a kernel on its recorded launches.",
     "tune": "Search pipelines, code generation and launch shapes.",
     "report": "Report what a search found.",
+    "apply": "Write the winners of a search into a profile for the next build.",
     "store": "List, remove, verify and clean recordings.",
     "doctor": "Show the tools that R3 found, and what is missing.",
 }

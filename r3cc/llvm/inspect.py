@@ -1,4 +1,4 @@
-"""IR and PTX of one kernel as text, for people to read."""
+"""One kernel of a module: its IR and PTX as text, for people to read, and what profiles know it by."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+import msgspec
+
 from r3cc.errors import R3Error
 from r3cc.llvm.model import CompileRequest
 from r3cc.llvm.passes import Passes
 from r3cc.toolchain.disassemble import disassemble
 
 TIMEOUT_S = 120
+
+
+class KernelIdentity(msgspec.Struct, frozen=True):
+    """How a profile finds a kernel again, and the launch bounds that its source gives it."""
+
+    digest: str
+    """Kernel digest."""
+    max_threads: int | None
+    """Threads a block, None without bounds."""
 
 
 def kernel_ir(bitcode: bytes, kernel: str) -> str:
@@ -26,8 +37,19 @@ def kernel_ptx(bitcode: bytes, kernel: str, codegen: Mapping[str, Any]) -> str:
     return _in_process(_compile, bitcode, kernel, CompileRequest.from_recorded(codegen)).decode()
 
 
+def kernel_identity(bitcode: bytes, kernel: str) -> KernelIdentity:
+    """Digest and launch bounds of a kernel. Raises R3Error when the module has no such kernel."""
+    return msgspec.json.decode(_in_process(_identify, bitcode, kernel), type=KernelIdentity)
+
+
 def _extract(bitcode: bytes, kernel: str) -> bytes:
     return Passes().extract(bitcode, kernel)
+
+
+def _identify(bitcode: bytes, kernel: str) -> bytes:
+    passes = Passes()
+    bounds = passes.describe(bitcode).kernel(kernel).max_threads
+    return msgspec.json.encode(KernelIdentity(passes.kernel_digest(bitcode, kernel), bounds))
 
 
 def _compile(bitcode: bytes, kernel: str, request: CompileRequest) -> bytes:

@@ -1,0 +1,144 @@
+"""The profile as a value (docs/profile-format.md), its file, and the choice of an entry for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from r3cc.errors import UsageError
+from r3cc.replay.model import Dim3, Interval
+
+FORMAT = "r3-profile"
+VERSION = 1
+"""Raised when an older reader could misread the file."""
+
+
+class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Launch dimensions that the application asked for; ``shared`` is dynamic shared memory in bytes."""
+
+    grid: Dim3
+    block: Dim3
+    shared: int
+
+
+class Scalar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A scalar argument and the values, as bytes in hex, for which a rule holds."""
+
+    index: int
+    offset: int
+    size: int
+    values: tuple[str, ...]
+
+
+class Guard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Launches that a rule was validated for."""
+
+    shapes: tuple[Shape, ...]
+    scalars: tuple[Scalar, ...] = ()
+
+
+class LaunchRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Launch dimensions instead of the application's; a derived grid covers the threads asked for on each axis."""
+
+    block: Dim3
+    grid: Literal["derived"] | Dim3
+    guard: Guard
+
+
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why the entry is there: the finals' number and what was validated."""
+
+    ratio: Interval
+    """Candidate's time over the baseline's."""
+    launches: int
+    """Recorded launches validated, held-out ones among them."""
+    numerics: str
+    search: str
+    recording: str
+    rtol: float | None = None
+    atol: float | None = None
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One tuned kernel on one device."""
+
+    name: str
+    demangled: str
+    digest: str
+    device: str
+    architecture: str
+    pipeline: str | None
+    attributes: dict[str, str]
+    codegen_level: int
+    module: dict[str, str]
+    launch: LaunchRule | None
+    changes: tuple[str, ...]
+    left_out: tuple[str, ...]
+    evidence: Evidence
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Entries of one identity replace one another."""
+        return self.name, self.digest, self.device, self.architecture
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tuned kernels of any number of programs and devices."""
+
+    format: str
+    version: int
+    made_by: dict[str, str]
+    kernels: tuple[Entry, ...]
+
+    def merged(self, newer: Profile) -> Profile:
+        """Both; where two entries have one identity, the newer one."""
+        entries = {entry.identity: entry for entry in (*self.kernels, *newer.kernels)}
+        return msgspec.structs.replace(newer, kernels=tuple(entries.values()))
+
+
+class _Head(msgspec.Struct, frozen=True):
+    format: str
+    version: int
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile in a file. Raises UsageError for what is none, for a newer one, and for one that is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the profile {path}: {error.strerror}") from None
+    try:
+        head = msgspec.json.decode(content, type=_Head)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise UsageError(f"{path} is not a profile of R3; `r3 apply -o {path.name}` writes one") from None
+    if head.format != FORMAT:
+        raise UsageError(f"{path} is not a profile of R3: its format is '{head.format}'")
+    if head.version > VERSION:
+        raise UsageError(
+            f"the profile {path} has version {head.version}, this R3 reads up to {VERSION}; use the R3 that wrote it"
+        )
+    try:
+        return msgspec.json.decode(content, type=Profile)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the profile {path} is damaged: {error}") from None
+
+
+def write_profile(path: Path, profile: Profile) -> None:
+    """Write a profile; the file appears whole or not at all."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(profile), indent=1) + b"\n")
+    temporary.replace(path)
+
+
+def choose(entries: Iterable[Entry], device: str, architecture: str) -> Entry | None:
+    """The entry measured on this very device, else on its architecture; None if there is neither.
+
+    cpu entries serve the cpu device alone, and it no others.
+    """
+    fitting: Sequence[Entry] = [entry for entry in entries if (entry.device == "cpu") == (device == "cpu")]
+    exact = [entry for entry in fitting if entry.device == device]
+    alike = [entry for entry in fitting if entry.architecture == architecture]
+    return next(iter([entry for entry in exact if entry in alike] or exact or alike), None)

@@ -1,0 +1,79 @@
+"""``r3 apply``: the winners of a search, as a profile for the next build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from r3cc.apply.profile import Entry, Profile, read_profile, write_profile
+from r3cc.apply.winners import CPU, Choices, profile_of
+from r3cc.cli.options import DeviceName, store_option
+from r3cc.cli.output import counted, say
+from r3cc.errors import R3Error, UsageError
+from r3cc.replay.events import Begin, read_log
+from r3cc.store import Store
+
+
+@click.command()
+@store_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("tuned.r3.json"),
+    show_default=True,
+    help="Profile to write; entries of other kernels and devices that are in it stay.",
+)
+@click.option("--search", metavar="ID", help="Search whose winners are taken.  [default: the latest]")
+@click.option("--device", type=DeviceName(), help="`cpu` takes results of the cpu device, which no GPU build uses.")
+@click.option("--launch-bounds", is_flag=True, help="Take maxntid, with which larger blocks no longer launch.")
+@click.option("--guard-scalars", is_flag=True, help="Launch rules hold for the recorded scalar arguments only.")
+def apply(
+    store: Path, output: Path, search: str | None, device: str | None, launch_bounds: bool, guard_scalars: bool
+) -> None:
+    """Write the winners of a search into a profile, which a build with --r3-use=FILE takes.
+
+    docs/profile-format.md says what stands in it; entries may be deleted by hand.
+    """
+    kept = read_profile(output) if output.exists() else None
+    with Store.open(store) as opened:
+        found = opened.searches.find(search)
+        events = read_log(found.events_path)
+        _check_device(found.id, events[0] if events else None, device)
+        outcome = profile_of(opened, found.id, events, Choices(launch_bounds, guard_scalars))
+    for name in outcome.unfinished:
+        say(f"{name} has no verdict yet: `r3 tune` goes on with it")
+    for name in outcome.unimproved:
+        say(f"{name}: no improvement, no entry")
+    if not outcome.profile.kernels:
+        raise R3Error(f"the search {found.id} has no winner; nothing was written")
+    for entry in outcome.profile.kernels:
+        _say_entry(entry)
+    write_profile(output, kept.merged(outcome.profile) if kept else outcome.profile)
+    _say_written(output, outcome.profile, kept)
+
+
+def _check_device(search: str, begin: object, device: str | None) -> None:
+    """Results of the cpu device are taken only when they are asked for by name."""
+    if not isinstance(begin, Begin):
+        return
+    if begin.device == CPU and device != CPU:
+        raise UsageError(
+            f"the search {search} ran on the cpu device, which is no GPU; --device cpu takes it all the same"
+        )
+    if device is not None and device.split(":")[0] != begin.device.split(":")[0]:
+        raise UsageError(f"the search {search} ran on {begin.device}, not on {device}; see `r3 report --search`")
+
+
+def _say_entry(entry: Entry) -> None:
+    ratio = entry.evidence.ratio
+    say(f"{entry.demangled}: {1 / ratio.median:.3f}x ({1 / ratio.high:.3f} to {1 / ratio.low:.3f})")
+    for part in entry.left_out:
+        say(f"  left out: {part}")
+
+
+def _say_written(output: Path, profile: Profile, kept: Profile | None) -> None:
+    others = len(kept.merged(profile).kernels) - len(profile.kernels) if kept else 0
+    more = f", beside {others} that were there" if others else ""
+    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with --r3-use={output.absolute()}")
