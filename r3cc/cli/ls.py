@@ -11,7 +11,7 @@ from r3cc.cli.options import json_option, recording_option, store_option
 from r3cc.cli.output import human_time, print_json, print_table, say
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
-from r3cc.store.demangle import demangle
+from r3cc.store.demangle import base_name, demangle
 from r3cc.store.model import Kernel
 
 
@@ -65,7 +65,7 @@ def kernel_table(kernels: list[Kernel]) -> Table:
         reasons = "; ".join(f"{entry.launches}: {entry.reason}" for entry in kernel.not_recordable)
         table.add_row(
             kernel.id,
-            kernel.demangled,
+            base_name(kernel.demangled),
             f"{kernel.share:.1%}",
             human_time(kernel.total_ns),
             str(kernel.launches),

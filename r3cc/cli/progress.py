@@ -12,6 +12,7 @@ from rich.text import Text
 from r3cc.cli.output import say
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Evaluation, Status
+from r3cc.store.demangle import base_name
 from r3cc.tune.budget import Allowance
 
 
@@ -39,7 +40,7 @@ class Progress:
         self._remove()
         self._failed = 0
         self._task = self._bar.add_task(
-            str(Text(plan.demangled[:40])), total=allowance.evaluations, completed=done, state=""
+            str(Text(base_name(plan.demangled)[:40])), total=allowance.evaluations, completed=done, state=""
         )
 
     def evaluated(self, plan: KernelPlan, evaluation: Evaluation, best_ratio: float) -> None:
@@ -57,10 +58,12 @@ class Progress:
         """One line with the verdict."""
         self._remove()
         if result.n is None or result.speedup is None:
-            say(f"{plan.demangled}: {result.note or 'no improvement'}")
+            say(f"{base_name(plan.demangled)}: {result.note or 'no improvement'}")
             return
         gain = result.speedup
-        say(f"{plan.demangled}: {gain.median:.3f}x faster [{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}")
+        say(
+            f"{base_name(plan.demangled)}: {gain.median:.3f}x faster [{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}"
+        )
 
     def stop(self) -> None:
         """Take the bar away."""

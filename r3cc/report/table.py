@@ -9,6 +9,7 @@ from rich.text import Text
 
 from r3cc.replay.model import Interval
 from r3cc.report.search import KernelReport, SearchReport
+from r3cc.store.demangle import base_name
 
 NO_IMPROVEMENT = "no improvement"
 
@@ -32,7 +33,7 @@ def kernel_table(report: SearchReport) -> Table:
     table.add_column("what changed", overflow="fold", ratio=3)
     for kernel in report.kernels:
         table.add_row(
-            Text(kernel.demangled),
+            Text(base_name(kernel.demangled)),
             f"{kernel.share:.1%}",
             duration(kernel.baseline),
             duration(kernel.best),
@@ -55,7 +56,12 @@ def status_table(report: SearchReport) -> Table:
         statuses = ", ".join(f"{count} {status}" for status, count in kernel.statuses.items())
         stopped = kernel.stopped or "not yet"
         table.add_row(
-            Text(kernel.demangled), str(kernel.evaluations), statuses, stopped, kernel.numerics, kernel.l2 or "-"
+            Text(base_name(kernel.demangled)),
+            str(kernel.evaluations),
+            statuses,
+            stopped,
+            kernel.numerics,
+            kernel.l2 or "-",
         )
     return table
 

@@ -23,6 +23,29 @@ def demangle(name: str) -> str:
         _free(pointer)
 
 
+def base_name(demangled: str) -> str:
+    """A name without parameters and return type: ``ns::step<int>`` of ``void ns::step<int>(double*, int)``."""
+    name = demangled
+    if name.endswith(")"):
+        name = name[: _opening(name)] or name
+    depth = 0
+    for position in range(len(name) - 1, -1, -1):
+        depth += (name[position] in ")>}]") - (name[position] in "(<{[")
+        if depth == 0 and name[position] == " ":
+            return name[position + 1 :]
+    return name
+
+
+def _opening(name: str) -> int:
+    """Where the parenthesis that closes ``name`` opens."""
+    depth = 0
+    for position in range(len(name) - 1, -1, -1):
+        depth += (name[position] == ")") - (name[position] == "(")
+        if depth == 0:
+            return position
+    return len(name)
+
+
 @functools.cache
 def _library() -> Any:
     for name in ("libstdc++.so.6", "libc++abi.so.1"):

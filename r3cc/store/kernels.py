@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from r3cc.errors import R3Error
-from r3cc.store.demangle import demangle
+from r3cc.store.demangle import base_name, demangle
 from r3cc.store.documents import KernelDocument
 from r3cc.store.model import Dim3, Kernel, NotRecordable, Shape
 
@@ -36,21 +36,10 @@ def find_kernel(kernels: Sequence[Kernel], given: str) -> Kernel:
     raise R3Error(f"'{given}' names {len(matches)} kernels; take the id of one: {_listed(matches)}")
 
 
-def base_name(kernel: Kernel) -> str:
-    """Demangled name without parameters: ``ns::step`` of ``ns::step(double*, int)``."""
-    name = kernel.demangled
-    depth = 0
-    for position in range(len(name) - 1, -1, -1):
-        depth += (name[position] == ")") - (name[position] == "(")
-        if depth == 0:
-            return name[:position] if name[position] == "(" else name
-    return name
-
-
 def _matches(kernels: Sequence[Kernel], given: str) -> list[Kernel]:
     """Exact matches if there are any, else whole base names, else parts."""
     exact = [kernel for kernel in kernels if given in (kernel.id, kernel.name, kernel.demangled)]
-    whole = [kernel for kernel in kernels if given == base_name(kernel)]
+    whole = [kernel for kernel in kernels if given == base_name(kernel.demangled)]
     part = [
         kernel for kernel in kernels if kernel.id.startswith(given) or given in kernel.name or given in kernel.demangled
     ]
