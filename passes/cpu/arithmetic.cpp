@@ -129,7 +129,8 @@ Value *roundToInteger(IRBuilder<> &B, Value *X, const Parts &P) {
 Emitted emitToInteger(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   Value *X = Call.getArgOperand(0);
   if (P.Operation.ends_with("ull") || P.Operation.ends_with("ui"))
-    return B.CreateIntrinsic(Intrinsic::fptoui_sat, {Call.getType(), X->getType()}, {roundToInteger(B, X, P)});
+    return B.CreateIntrinsic(Intrinsic::fptoui_sat, {Call.getType(), X->getType()},
+                             {roundToInteger(B, X, P)});
   return B.CreateIntrinsic(Intrinsic::fptosi_sat, {Call.getType(), X->getType()}, {roundToInteger(B, X, P)});
 }
 
@@ -139,8 +140,7 @@ Emitted emitFromInteger(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   // Every 32-bit integer is a double, so rounding does not come into it.
   bool Exact = Call.getType()->isDoubleTy() && X->getType()->isIntegerTy(32);
   if (!Exact && !P.directedRounding().empty()) {
-    std::string Name =
-        ("r3cpu_" + P.Operation + "_" + P.directedRounding()).str();
+    std::string Name = ("r3cpu_" + P.Operation + "_" + P.directedRounding()).str();
     return callEngine(B, Name, Call.getType(), {X});
   }
   return Unsigned ? B.CreateUIToFP(X, Call.getType()) : B.CreateSIToFP(X, Call.getType());

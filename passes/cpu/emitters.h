@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One emitter a family of NVPTX intrinsics. Each gets the call and the intrinsic's name without "llvm.nvvm.", and
-// answers nothing if the intrinsic is not of its family, else the value that replaces the call (null for none).
+// One emitter a family of NVPTX intrinsics. Each gets the call and the intrinsic's name without "llvm.nvvm.",
+// and answers nothing if the intrinsic is not of its family, else the value that replaces the call (null for
+// none).
 #ifndef R3_PASSES_CPU_EMITTERS_H
 #define R3_PASSES_CPU_EMITTERS_H
 

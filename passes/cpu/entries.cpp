@@ -59,7 +59,8 @@ bool onlyRead(const Value &Pointer) {
 
 class EntryBuilder {
 public:
-  EntryBuilder(HostModule &Host, const Kernel &K, bool Fiber) : Host(Host), K(K), Fiber(Fiber), B(Host.M->getContext()) {
+  EntryBuilder(HostModule &Host, const Kernel &K, bool Fiber)
+      : Host(Host), K(K), Fiber(Fiber), B(Host.M->getContext()) {
     Parameters = layout(Host, K);
   }
 
@@ -191,9 +192,9 @@ public:
       Kernels.push_back(kernel(E));
     for (const DeviceVariable &V : Host.Variables)
       Variables.push_back(variable(V));
-    Constant *Table = ConstantStruct::getAnon(
-        {word(R3CPU_MODULE_VERSION), word(Kernels.size()), array(Kernels), word(Variables.size()), word(0),
-         array(Variables)});
+    Constant *Table =
+        ConstantStruct::getAnon({word(R3CPU_MODULE_VERSION), word(Kernels.size()), array(Kernels),
+                                 word(Variables.size()), word(0), array(Variables)});
     // Not constant: the optimiser must not know which variables and kernels the engine will reach through it.
     new GlobalVariable(M, Table->getType(), false, GlobalValue::ExternalLinkage, Table, R3CPU_MODULE_SYMBOL);
   }
@@ -207,14 +208,16 @@ private:
   }
 
   Constant *privateGlobal(Constant *Value) {
-    auto *G = new GlobalVariable(M, Value->getType(), true, GlobalValue::PrivateLinkage, Value, "r3cpu.table");
+    auto *G =
+        new GlobalVariable(M, Value->getType(), true, GlobalValue::PrivateLinkage, Value, "r3cpu.table");
     return G;
   }
 
   Constant *array(ArrayRef<Constant *> Elements) {
     if (Elements.empty())
       return ConstantPointerNull::get(Pointer);
-    return privateGlobal(ConstantArray::get(ArrayType::get(Elements.front()->getType(), Elements.size()), Elements));
+    return privateGlobal(
+        ConstantArray::get(ArrayType::get(Elements.front()->getType(), Elements.size()), Elements));
   }
 
   Constant *kernel(const Entry &E) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions that libr3cpu calls, one a kernel, and the table that lists them (record_runtime/cpu/module_abi.h).
+// The functions that libr3cpu calls, one a kernel, and the table that lists them
+// (record_runtime/cpu/module_abi.h).
 #ifndef R3_PASSES_CPU_ENTRIES_H
 #define R3_PASSES_CPU_ENTRIES_H
 

@@ -7,11 +7,11 @@
 #include "llvm/IR/CallingConv.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/Module.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
@@ -117,9 +117,10 @@ private:
       return Error::success();
     bool Shared = isSharedVariable(G);
     if (G.isDeclaration() && !Shared && !G.hasExternalWeakLinkage())
-      return makeError(R3_UNSUPPORTED,
-                       "variable '" + G.getName() +
-                           "' is defined in another unit: the cpu device takes modules built without -fgpu-rdc");
+      return makeError(
+          R3_UNSUPPORTED,
+          "variable '" + G.getName() +
+              "' is defined in another unit: the cpu device takes modules built without -fgpu-rdc");
     // Host code may write a __constant__ or const __device__ variable, whatever the device module says.
     bool ReadOnly = G.isConstant() && G.getAddressSpace() == 0;
     auto *New = new GlobalVariable(*Host.M, Folder.remapType(G.getValueType()), ReadOnly, G.getLinkage(),
@@ -142,17 +143,18 @@ private:
   SharedVariable sharedVariable(const GlobalVariable &G, GlobalVariable &Placeholder) {
     const DataLayout &Layout = Device.getDataLayout();
     uint64_t Size = Layout.getTypeAllocSize(G.getValueType());
-    uint64_t Alignment = std::max(G.getAlign().valueOrOne(), Layout.getABITypeAlign(G.getValueType())).value();
+    uint64_t Alignment =
+        std::max(G.getAlign().valueOrOne(), Layout.getABITypeAlign(G.getValueType())).value();
     return {&Placeholder, Size, Alignment, G.isDeclaration() || Size == 0};
   }
 
-  // Everything but the module's table stays inside: the shadow variables of the host program have the same names.
+  // Everything but the module's table stays inside: the shadow variables of the host program have the same
+  // names.
   void defineVariable(GlobalVariable &G) {
     auto *New = dyn_cast_or_null<GlobalVariable>(Map.lookup(&G));
     if (!New || G.isDeclaration())
       return;
-    New->setInitializer(
-        cast<Constant>(MapValue(G.getInitializer(), Map, RF_None, &Folder, &Folder)));
+    New->setInitializer(cast<Constant>(MapValue(G.getInitializer(), Map, RF_None, &Folder, &Folder)));
     if (!New->hasPrivateLinkage())
       New->setLinkage(GlobalValue::InternalLinkage);
     New->setUnnamedAddr(G.getUnnamedAddr());
@@ -184,7 +186,8 @@ private:
   Error resolveAlias(GlobalAlias &A) {
     auto *Aliasee = dyn_cast<GlobalValue>(A.getAliasee()->stripPointerCasts());
     if (!Aliasee)
-      return makeError(R3_UNSUPPORTED, "alias '" + A.getName() + "' to an expression has no form on the host");
+      return makeError(R3_UNSUPPORTED,
+                       "alias '" + A.getName() + "' to an expression has no form on the host");
     Map[&A] = Map.lookup(Aliasee);
     return Error::success();
   }
@@ -192,7 +195,8 @@ private:
   void defineFunction(Function &F) {
     auto *New = cast<Function>(static_cast<Value *>(Map.lookup(&F)));
     SmallVector<ReturnInst *> Returns;
-    CloneFunctionInto(New, &F, Map, CloneFunctionChangeType::DifferentModule, Returns, "", nullptr, &Folder, &Folder);
+    CloneFunctionInto(New, &F, Map, CloneFunctionChangeType::DifferentModule, Returns, "", nullptr, &Folder,
+                      &Folder);
     nameHiddenParameters(*New);
     if (F.getCallingConv() == CallingConv::PTX_Kernel) {
       Host.Kernels.push_back({F.getName().str(), New, maxThreads(F)});
@@ -255,7 +259,8 @@ private:
     for (Attribute::AttrKind Kind : {Attribute::Convergent, Attribute::Memory, Attribute::Speculatable})
       Gone.addAttribute(Kind);
     for (Attribute A : F.getAttributes().getFnAttrs())
-      if (A.isStringAttribute() && (A.getKindAsString().starts_with("nvvm") || A.getKindAsString().starts_with("target-")))
+      if (A.isStringAttribute() &&
+          (A.getKindAsString().starts_with("nvvm") || A.getKindAsString().starts_with("target-")))
         Gone.addAttribute(A.getKindAsString());
     F.removeFnAttrs(Gone);
     if (F.isDeclaration())
@@ -299,7 +304,8 @@ private:
     }
     CallInst *New = CallInst::Create(withHiddenParameters(*Call.getFunctionType()), Call.getCalledOperand(),
                                      Arguments, "", Call.getIterator());
-    New->setAttributes(AttributeList::get(Call.getContext(), Old.getFnAttrs(), Old.getRetAttrs(), Attributes));
+    New->setAttributes(
+        AttributeList::get(Call.getContext(), Old.getFnAttrs(), Old.getRetAttrs(), Attributes));
     New->setTailCallKind(Call.getTailCallKind());
     New->copyMetadata(Call);
     if (isa<FPMathOperator>(New))

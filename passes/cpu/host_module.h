@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a device module to a host module of the same code: one address space, hidden parameters for the thread's place.
+// From a device module to a host module of the same code: one address space, hidden parameters for the
+// thread's place.
 #ifndef R3_PASSES_CPU_HOST_MODULE_H
 #define R3_PASSES_CPU_HOST_MODULE_H
 
@@ -15,7 +16,8 @@
 
 namespace r3::cpu {
 
-/// Parameters that stand before every device function's own: the block (r3cpu_block *) and the thread's index in it.
+/// Parameters that stand before every device function's own: the block (r3cpu_block *) and the thread's index
+/// in it.
 enum HiddenParameter : unsigned { BlockParameter, ThreadX, ThreadY, ThreadZ, HiddenParameterCount };
 
 /// Where the host code runs: what target attributes its functions get.
@@ -54,7 +56,8 @@ struct HostModule {
   std::vector<DeviceVariable> Variables;
 };
 
-/// Builds the host module from a device module that trimDeviceModule prepared. NVPTX intrinsics are still in it.
+/// Builds the host module from a device module that trimDeviceModule prepared. NVPTX intrinsics are still in
+/// it.
 llvm::Expected<HostModule> buildHostModule(llvm::Module &Device, const HostTarget &Target);
 
 } // namespace r3::cpu

@@ -37,7 +37,8 @@ static Emitted emitDotProduct(IRBuilder<> &B, CallInst &Call, StringRef Text) {
                     {Call.getArgOperand(0), Call.getArgOperand(1), Call.getArgOperand(2)});
 }
 
-// libdevice spells some of its arithmetic this way: "rcp.approx.ftz.f32 $0,$1;" is the intrinsic rcp.approx.ftz.f.
+// libdevice spells some of its arithmetic this way: "rcp.approx.ftz.f32 $0,$1;" is the intrinsic
+// rcp.approx.ftz.f.
 static Emitted emitFloatingOperation(IRBuilder<> &B, CallInst &Call, StringRef Text) {
   static const Regex Operation("^([a-z0-9.]+)\\.f(32|64) +\\$0(,[ ]*\\$[1-3])+$");
   SmallVector<StringRef> Matches;

@@ -8,8 +8,8 @@
 
 namespace r3::cpu {
 
-/// Host code for the few inline PTX texts that read one special register ("mov.u32 $0, %laneid;"), that CUDA's own
-/// headers hold (dp4a), or that do nothing. Nothing for any other.
+/// Host code for the few inline PTX texts that read one special register ("mov.u32 $0, %laneid;"), that
+/// CUDA's own headers hold (dp4a), or that do nothing. Nothing for any other.
 Emitted emitInlineAsm(llvm::IRBuilder<> &, llvm::CallInst &, const llvm::InlineAsm &);
 
 } // namespace r3::cpu

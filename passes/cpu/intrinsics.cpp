@@ -39,7 +39,8 @@ static StructType *blockType(LLVMContext &C) {
 Value *blockField(IRBuilderBase &B, Value *Block, unsigned Field, unsigned Element) {
   StructType *T = blockType(B.getContext());
   if (T->getElementType(Field)->isArrayTy())
-    return B.CreateConstInBoundsGEP2_32(T->getElementType(Field), B.CreateStructGEP(T, Block, Field), 0, Element);
+    return B.CreateConstInBoundsGEP2_32(T->getElementType(Field), B.CreateStructGEP(T, Block, Field), 0,
+                                        Element);
   return B.CreateStructGEP(T, Block, Field);
 }
 
@@ -87,7 +88,8 @@ private:
 
   Error unsupported(Instruction &I, const Twine &What) {
     Kernel *K = Reached.lookup(I.getFunction());
-    std::string Where = K ? "kernel '" + demangle(K->Name) + "'" : "function '" + demangle(I.getFunction()->getName()) + "'";
+    std::string Where =
+        K ? "kernel '" + demangle(K->Name) + "'" : "function '" + demangle(I.getFunction()->getName()) + "'";
     std::string Line;
     if (const DebugLoc &Location = I.getDebugLoc())
       Line = " (line " + std::to_string(Location.getLine()) + ")";
@@ -159,11 +161,12 @@ private:
     if (Same.contains(Name) || Name.starts_with("r3cpu_"))
       return Error::success();
     if (Name == "vprintf")
-      return replace(Call, callEngine(B, "r3cpu_vprintf", B.getInt32Ty(), {Call.getArgOperand(0), Call.getArgOperand(1)}));
+      return replace(Call, callEngine(B, "r3cpu_vprintf", B.getInt32Ty(),
+                                      {Call.getArgOperand(0), Call.getArgOperand(1)}));
     if (Name == "__assertfail" || Name == "__assert_fail") {
       callEngine(B, "r3cpu_assert_fail", B.getVoidTy(),
-                 {hidden(Call, BlockParameter), Call.getArgOperand(0), Call.getArgOperand(1), Call.getArgOperand(2),
-                  Call.getArgOperand(3)});
+                 {hidden(Call, BlockParameter), Call.getArgOperand(0), Call.getArgOperand(1),
+                  Call.getArgOperand(2), Call.getArgOperand(3)});
       cutAfter(Call);
       return replace(Call, nullptr);
     }
@@ -186,8 +189,8 @@ private:
   static bool suspends(StringRef Engine) {
     if (!Engine.consume_front("r3cpu_"))
       return false;
-    return is_contained({"barrier", "barrier_arrive", "barrier_reduce", "warp_sync", "active_mask", "shuffle", "vote",
-                         "match_any", "match_all", "warp_reduce", "exit", "yield"},
+    return is_contained({"barrier", "barrier_arrive", "barrier_reduce", "warp_sync", "active_mask", "shuffle",
+                         "vote", "match_any", "match_all", "warp_reduce", "exit", "yield"},
                         Engine);
   }
 

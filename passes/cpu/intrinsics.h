@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NVPTX intrinsics and the device library's calls in a host module, replaced by host code and calls of libr3cpu.
+// NVPTX intrinsics and the device library's calls in a host module, replaced by host code and calls of
+// libr3cpu.
 #ifndef R3_PASSES_CPU_INTRINSICS_H
 #define R3_PASSES_CPU_INTRINSICS_H
 
@@ -11,15 +12,17 @@
 
 namespace r3::cpu {
 
-/// Replaces every device-only call. R3_UNSUPPORTED, naming kernel and instruction, for what has no form on the host.
-/// Returns the functions that may suspend their thread, by themselves or by what they call.
+/// Replaces every device-only call. R3_UNSUPPORTED, naming kernel and instruction, for what has no form on
+/// the host. Returns the functions that may suspend their thread, by themselves or by what they call.
 llvm::Expected<llvm::DenseSet<llvm::Function *>> lowerIntrinsics(HostModule &Host);
 
 /// The address of field `Field` of the block's description.
-llvm::Value *blockField(llvm::IRBuilderBase &Builder, llvm::Value *Block, unsigned Field, unsigned Element = 0);
+llvm::Value *blockField(llvm::IRBuilderBase &Builder, llvm::Value *Block, unsigned Field,
+                        unsigned Element = 0);
 
 /// Loads a field of the block's description, which does not change while the block runs.
-llvm::LoadInst *loadBlockField(llvm::IRBuilderBase &Builder, llvm::Value *Block, unsigned Field, unsigned Element = 0);
+llvm::LoadInst *loadBlockField(llvm::IRBuilderBase &Builder, llvm::Value *Block, unsigned Field,
+                               unsigned Element = 0);
 
 /// Fields of r3cpu_block (record_runtime/cpu/module_abi.h), by index.
 enum BlockField : unsigned {

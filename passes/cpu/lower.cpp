@@ -10,8 +10,8 @@
 
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -36,7 +36,8 @@ static Expected<std::string> requestedCpu(StringRef Request) {
     return makeError(R3_BAD_REQUEST, "the request is not a JSON object");
   for (auto &Field : *Object)
     if (Field.first != "cpu")
-      return makeError(R3_BAD_REQUEST, "unknown key '" + StringRef(Field.first) + "' in the request; known: cpu");
+      return makeError(R3_BAD_REQUEST,
+                       "unknown key '" + StringRef(Field.first) + "' in the request; known: cpu");
   return Object->getString("cpu").value_or("native").str();
 }
 
@@ -69,17 +70,16 @@ static Expected<std::unique_ptr<Module>> readDeviceModule(LLVMContext &Context, 
     return makeError(R3_BAD_BITCODE, "not a bitcode module that LLVM " LLVM_VERSION_STRING " can read: " +
                                          toString(Parsed.takeError()));
   if (!(*Parsed)->getTargetTriple().isNVPTX())
-    return makeError(R3_UNSUPPORTED, "the cpu device takes NVPTX modules, not '" +
-                                         (*Parsed)->getTargetTriple().str() + "'");
+    return makeError(R3_UNSUPPORTED,
+                     "the cpu device takes NVPTX modules, not '" + (*Parsed)->getTargetTriple().str() + "'");
   return Parsed;
 }
 
 static json::Object describe(ArrayRef<Entry> Entries) {
   json::Array Kernels;
   for (const Entry &E : Entries)
-    Kernels.push_back(json::Object{{"name", E.Name},
-                                   {"form", E.Fiber ? "fiber" : "loop"},
-                                   {"static_shared", int64_t(E.StaticShared)}});
+    Kernels.push_back(json::Object{
+        {"name", E.Name}, {"form", E.Fiber ? "fiber" : "loop"}, {"static_shared", int64_t(E.StaticShared)}});
   return json::Object{{"kernels", std::move(Kernels)}};
 }
 
@@ -121,7 +121,7 @@ static Expected<Product> lower(ArrayRef<uint8_t> Bitcode, StringRef Request) {
 
 } // namespace r3::cpu
 
-extern "C" __attribute__((visibility("default"))) r3_result *r3_lower_to_host(const uint8_t *bitcode, size_t size,
-                                                                              const char *request) {
+extern "C" __attribute__((visibility("default"))) r3_result *
+r3_lower_to_host(const uint8_t *bitcode, size_t size, const char *request) {
   return r3::toResult(r3::cpu::lower({bitcode, size}, request ? request : "{}"));
 }

@@ -13,7 +13,8 @@ namespace {
 
 using Emitter = Value *(*)(IRBuilder<> &, CallInst &);
 
-/// One libdevice function: an LLVM intrinsic (which the vectoriser knows), a function of libm, or code of its own.
+/// One libdevice function: an LLVM intrinsic (which the vectoriser knows), a function of libm, or code of its
+/// own.
 struct Mapping {
   Intrinsic::ID Intrinsic = Intrinsic::not_intrinsic;
   const char *Function = nullptr;
@@ -50,7 +51,9 @@ Value *emitDivision(IRBuilder<> &B, CallInst &Call) {
   return B.CreateFDiv(Call.getArgOperand(0), Call.getArgOperand(1));
 }
 
-Value *emitReciprocal(IRBuilder<> &B, CallInst &Call) { return B.CreateFDiv(one(Call), Call.getArgOperand(0)); }
+Value *emitReciprocal(IRBuilder<> &B, CallInst &Call) {
+  return B.CreateFDiv(one(Call), Call.getArgOperand(0));
+}
 
 Value *emitSubtraction(IRBuilder<> &B, CallInst &Call) {
   return B.CreateFSub(Call.getArgOperand(0), Call.getArgOperand(1));
@@ -68,12 +71,15 @@ Value *emitFastSinCos(IRBuilder<> &B, CallInst &Call) {
 
 Value *emitFirstSet(IRBuilder<> &B, CallInst &Call) {
   Value *X = Call.getArgOperand(0);
-  Value *Position = B.CreateAdd(B.CreateBinaryIntrinsic(Intrinsic::cttz, X, B.getFalse()), ConstantInt::get(X->getType(), 1));
+  Value *Position = B.CreateAdd(B.CreateBinaryIntrinsic(Intrinsic::cttz, X, B.getFalse()),
+                                ConstantInt::get(X->getType(), 1));
   Value *IsZero = B.CreateICmpEQ(X, ConstantInt::get(X->getType(), 0));
   return B.CreateTrunc(B.CreateSelect(IsZero, ConstantInt::get(X->getType(), 0), Position), Call.getType());
 }
 
-Value *emitBits(IRBuilder<> &B, CallInst &Call) { return B.CreateBitCast(Call.getArgOperand(0), Call.getType()); }
+Value *emitBits(IRBuilder<> &B, CallInst &Call) {
+  return B.CreateBitCast(Call.getArgOperand(0), Call.getType());
+}
 
 class Table {
 public:
@@ -98,28 +104,67 @@ private:
   }
 
   void addFloatingPairs() {
-    const std::pair<const char *, Intrinsic::ID> Intrinsics[] = {
-        {"sqrt", Intrinsic::sqrt},     {"fabs", Intrinsic::fabs},   {"floor", Intrinsic::floor},
-        {"ceil", Intrinsic::ceil},     {"trunc", Intrinsic::trunc}, {"rint", Intrinsic::rint},
-        {"nearbyint", Intrinsic::nearbyint}, {"round", Intrinsic::round}, {"fmin", Intrinsic::minnum},
-        {"fmax", Intrinsic::maxnum},   {"fma", Intrinsic::fma},     {"copysign", Intrinsic::copysign},
-        {"sin", Intrinsic::sin},       {"cos", Intrinsic::cos},     {"tan", Intrinsic::tan},
-        {"asin", Intrinsic::asin},     {"acos", Intrinsic::acos},   {"atan", Intrinsic::atan},
-        {"atan2", Intrinsic::atan2},   {"sinh", Intrinsic::sinh},   {"cosh", Intrinsic::cosh},
-        {"tanh", Intrinsic::tanh},     {"exp", Intrinsic::exp},     {"exp2", Intrinsic::exp2},
-        {"exp10", Intrinsic::exp10},   {"log", Intrinsic::log},     {"log2", Intrinsic::log2},
-        {"log10", Intrinsic::log10},   {"pow", Intrinsic::pow}};
+    const std::pair<const char *, Intrinsic::ID> Intrinsics[] = {{"sqrt", Intrinsic::sqrt},
+                                                                 {"fabs", Intrinsic::fabs},
+                                                                 {"floor", Intrinsic::floor},
+                                                                 {"ceil", Intrinsic::ceil},
+                                                                 {"trunc", Intrinsic::trunc},
+                                                                 {"rint", Intrinsic::rint},
+                                                                 {"nearbyint", Intrinsic::nearbyint},
+                                                                 {"round", Intrinsic::round},
+                                                                 {"fmin", Intrinsic::minnum},
+                                                                 {"fmax", Intrinsic::maxnum},
+                                                                 {"fma", Intrinsic::fma},
+                                                                 {"copysign", Intrinsic::copysign},
+                                                                 {"sin", Intrinsic::sin},
+                                                                 {"cos", Intrinsic::cos},
+                                                                 {"tan", Intrinsic::tan},
+                                                                 {"asin", Intrinsic::asin},
+                                                                 {"acos", Intrinsic::acos},
+                                                                 {"atan", Intrinsic::atan},
+                                                                 {"atan2", Intrinsic::atan2},
+                                                                 {"sinh", Intrinsic::sinh},
+                                                                 {"cosh", Intrinsic::cosh},
+                                                                 {"tanh", Intrinsic::tanh},
+                                                                 {"exp", Intrinsic::exp},
+                                                                 {"exp2", Intrinsic::exp2},
+                                                                 {"exp10", Intrinsic::exp10},
+                                                                 {"log", Intrinsic::log},
+                                                                 {"log2", Intrinsic::log2},
+                                                                 {"log10", Intrinsic::log10},
+                                                                 {"pow", Intrinsic::pow}};
     for (auto [Name, ID] : Intrinsics)
       both(Name, {ID, nullptr, nullptr});
-    static constexpr const char *Libm[][2] = {
-        {"cbrt", "cbrtf"},     {"erf", "erff"},       {"erfc", "erfcf"},   {"lgamma", "lgammaf"},
-        {"tgamma", "tgammaf"}, {"log1p", "log1pf"},   {"expm1", "expm1f"}, {"hypot", "hypotf"},
-        {"acosh", "acoshf"},   {"asinh", "asinhf"},   {"atanh", "atanhf"}, {"j0", "j0f"},
-        {"j1", "j1f"},         {"jn", "jnf"},         {"y0", "y0f"},       {"y1", "y1f"},
-        {"yn", "ynf"},         {"nextafter", "nextafterf"}, {"remainder", "remainderf"}, {"remquo", "remquof"},
-        {"frexp", "frexpf"},   {"modf", "modff"},     {"ldexp", "ldexpf"}, {"scalbn", "scalbnf"},
-        {"ilogb", "ilogbf"},   {"logb", "logbf"},     {"fdim", "fdimf"},   {"llrint", "llrintf"},
-        {"llround", "llroundf"}, {"sincos", "sincosf"}};
+    static constexpr const char *Libm[][2] = {{"cbrt", "cbrtf"},
+                                              {"erf", "erff"},
+                                              {"erfc", "erfcf"},
+                                              {"lgamma", "lgammaf"},
+                                              {"tgamma", "tgammaf"},
+                                              {"log1p", "log1pf"},
+                                              {"expm1", "expm1f"},
+                                              {"hypot", "hypotf"},
+                                              {"acosh", "acoshf"},
+                                              {"asinh", "asinhf"},
+                                              {"atanh", "atanhf"},
+                                              {"j0", "j0f"},
+                                              {"j1", "j1f"},
+                                              {"jn", "jnf"},
+                                              {"y0", "y0f"},
+                                              {"y1", "y1f"},
+                                              {"yn", "ynf"},
+                                              {"nextafter", "nextafterf"},
+                                              {"remainder", "remainderf"},
+                                              {"remquo", "remquof"},
+                                              {"frexp", "frexpf"},
+                                              {"modf", "modff"},
+                                              {"ldexp", "ldexpf"},
+                                              {"scalbn", "scalbnf"},
+                                              {"ilogb", "ilogbf"},
+                                              {"logb", "logbf"},
+                                              {"fdim", "fdimf"},
+                                              {"llrint", "llrintf"},
+                                              {"llround", "llroundf"},
+                                              {"sincos", "sincosf"}};
     for (auto [Double, Float] : Libm) {
       Entries[Double] = {Intrinsic::not_intrinsic, Double, nullptr};
       Entries[Float] = {Intrinsic::not_intrinsic, Float, nullptr};
@@ -128,12 +173,13 @@ private:
     both("fmod", {Intrinsic::not_intrinsic, nullptr, emitRemainder});
   }
 
-  // The fast functions are approximations of these on the device: the host's exact values are within their bounds.
+  // The fast functions are approximations of these on the device: the host's exact values are within their
+  // bounds.
   void addFast() {
     const std::pair<const char *, Intrinsic::ID> Fast[] = {
-        {"sinf", Intrinsic::sin},   {"cosf", Intrinsic::cos},     {"tanf", Intrinsic::tan},
-        {"tanhf", Intrinsic::tanh}, {"expf", Intrinsic::exp},     {"exp10f", Intrinsic::exp10},
-        {"logf", Intrinsic::log},   {"log2f", Intrinsic::log2},   {"log10f", Intrinsic::log10},
+        {"sinf", Intrinsic::sin},   {"cosf", Intrinsic::cos},   {"tanf", Intrinsic::tan},
+        {"tanhf", Intrinsic::tanh}, {"expf", Intrinsic::exp},   {"exp10f", Intrinsic::exp10},
+        {"logf", Intrinsic::log},   {"log2f", Intrinsic::log2}, {"log10f", Intrinsic::log10},
         {"powf", Intrinsic::pow}};
     for (auto [Name, ID] : Fast)
       Entries[(Twine("fast_") + Name).str()] = {ID, nullptr, nullptr};
@@ -156,8 +202,8 @@ private:
   void addInteger() {
     for (StringRef Name : {"ffs", "ffsll"})
       Entries[Name] = {Intrinsic::not_intrinsic, nullptr, emitFirstSet};
-    for (StringRef Name : {"int_as_float", "float_as_int", "uint_as_float", "float_as_uint", "longlong_as_double",
-                           "double_as_longlong"})
+    for (StringRef Name : {"int_as_float", "float_as_int", "uint_as_float", "float_as_uint",
+                           "longlong_as_double", "double_as_longlong"})
       Entries[Name] = {Intrinsic::not_intrinsic, nullptr, emitBits};
   }
 

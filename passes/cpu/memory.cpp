@@ -16,9 +16,9 @@ static Emitted emitScopedAtomic(IRBuilder<> &B, CallInst &Call, StringRef Name) 
     return std::nullopt;
   Value *Address = Call.getArgOperand(0);
   if (Parts[0] == "cas") {
-    Value *Pair = B.CreateAtomicCmpXchg(Address, Call.getArgOperand(1), Call.getArgOperand(2), MaybeAlign(),
-                                        AtomicOrdering::SequentiallyConsistent,
-                                        AtomicOrdering::SequentiallyConsistent);
+    Value *Pair =
+        B.CreateAtomicCmpXchg(Address, Call.getArgOperand(1), Call.getArgOperand(2), MaybeAlign(),
+                              AtomicOrdering::SequentiallyConsistent, AtomicOrdering::SequentiallyConsistent);
     return B.CreateExtractValue(Pair, 0);
   }
   bool Floating = Call.getType()->isFloatingPointTy();

@@ -19,8 +19,8 @@ static constexpr unsigned MaxInlinedInstructions = 20000;
 
 static bool isInlinable(const CallInst &Call, const Function &Entry) {
   const Function *Callee = Call.getCalledFunction();
-  return Callee && !Callee->isDeclaration() && Callee != &Entry && !Callee->hasFnAttribute(Attribute::NoInline) &&
-         !Callee->isVarArg();
+  return Callee && !Callee->isDeclaration() && Callee != &Entry &&
+         !Callee->hasFnAttribute(Attribute::NoInline) && !Callee->isVarArg();
 }
 
 static bool callsItself(const Function &F) {
@@ -68,7 +68,9 @@ static bool mayPointToVariable(const Value *Pointer) {
   SmallVector<const Value *> Objects;
   getUnderlyingObjects(Pointer, Objects);
   return any_of(Objects, [](const Value *V) {
-    return isa<AllocaInst>(V) || !(isa<Argument, LoadInst, GlobalValue, IntToPtrInst, ConstantPointerNull>(V) || isa<UndefValue>(V));
+    return isa<AllocaInst>(V) ||
+           !(isa<Argument, LoadInst, GlobalValue, IntToPtrInst, ConstantPointerNull>(V) ||
+             isa<UndefValue>(V));
   });
 }
 

@@ -7,11 +7,12 @@
 
 namespace r3::cpu {
 
-/// Puts the calls in `Loop` into it and tells LLVM which memory accesses of different threads do not depend on one another.
+/// Puts the calls in `Loop` into it and tells LLVM which memory accesses of different threads do not depend
+/// on one another.
 ///
-/// Threads of a block without barriers, fences and atomics are unordered, so their accesses to common memory are free
-/// of dependences in any correct program. Only a thread's own variables, which all iterations share once they are
-/// inlined, are not: SROA removes them first, and what is left of them is not marked.
+/// Threads of a block without barriers, fences and atomics are unordered, so their accesses to common memory
+/// are free of dependences in any correct program. Only a thread's own variables, which all iterations share
+/// once they are inlined, are not: SROA removes them first, and what is left of them is not marked.
 void markParallel(llvm::Function &Entry, llvm::BranchInst &Latch);
 
 } // namespace r3::cpu

@@ -9,7 +9,8 @@ using namespace llvm;
 namespace r3::cpu {
 
 static std::optional<unsigned> axisOf(StringRef Axis) {
-  return StringSwitch<std::optional<unsigned>>(Axis).Case("x", 0).Case("y", 1).Case("z", 2).Default(std::nullopt);
+  return StringSwitch<std::optional<unsigned>>(Axis).Case("x", 0).Case("y", 1).Case("z", 2).Default(
+      std::nullopt);
 }
 
 static Emitted emitPlace(IRBuilder<> &B, CallInst &Call, StringRef Name) {

@@ -14,10 +14,12 @@ static Value *block(CallInst &Call) { return hidden(Call, BlockParameter); }
 static Value *argument(CallInst &Call, unsigned I) { return Call.getArgOperand(I); }
 
 static Value *asWord(IRBuilder<> &B, Value *V) {
-  return V->getType()->isFloatTy() ? B.CreateBitCast(V, B.getInt32Ty()) : B.CreateZExtOrTrunc(V, B.getInt32Ty());
+  return V->getType()->isFloatTy() ? B.CreateBitCast(V, B.getInt32Ty())
+                                   : B.CreateZExtOrTrunc(V, B.getInt32Ty());
 }
 
-// "barrier.cta.sync.aligned.all(id)", "….count(id, threads)", "barrier.cta.red.popc.aligned.all(id, predicate)", …
+// "barrier.cta.sync.aligned.all(id)", "….count(id, threads)", "barrier.cta.red.popc.aligned.all(id,
+// predicate)", …
 static Emitted emitBarrier(IRBuilder<> &B, CallInst &Call, StringRef Name) {
   bool Counted = Name.ends_with(".count");
   Value *Count = Counted ? argument(Call, 1) : B.getInt32(0);
@@ -62,9 +64,9 @@ static Emitted emitShuffle(IRBuilder<> &B, CallInst &Call, StringRef Name) {
   if (!Mode)
     return std::nullopt;
   Value *V = argument(Call, 1);
-  Value *Packed = callEngine(
-      B, "r3cpu_shuffle", B.getInt64Ty(),
-      {block(Call), argument(Call, 0), B.getInt32(*Mode), asWord(B, V), argument(Call, 2), argument(Call, 3)});
+  Value *Packed = callEngine(B, "r3cpu_shuffle", B.getInt64Ty(),
+                             {block(Call), argument(Call, 0), B.getInt32(*Mode), asWord(B, V),
+                              argument(Call, 2), argument(Call, 3)});
   return unpack(B, Call, Packed, V->getType());
 }
 
@@ -77,8 +79,9 @@ static Emitted emitVote(IRBuilder<> &B, CallInst &Call, StringRef Name) {
                   .Default(std::nullopt);
   if (!Mode)
     return std::nullopt;
-  Value *Result = callEngine(B, "r3cpu_vote", B.getInt32Ty(),
-                             {block(Call), argument(Call, 0), B.getInt32(*Mode), asWord(B, argument(Call, 1))});
+  Value *Result =
+      callEngine(B, "r3cpu_vote", B.getInt32Ty(),
+                 {block(Call), argument(Call, 0), B.getInt32(*Mode), asWord(B, argument(Call, 1))});
   return B.CreateZExtOrTrunc(Result, Call.getType());
 }
 

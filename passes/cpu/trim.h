@@ -6,9 +6,9 @@
 
 namespace r3::cpu {
 
-/// Prepares a device module for the host: answers __nvvm_reflect, drops the bodies of device math that the host's own
-/// replaces, removes what no kernel reaches (variables that host code may name stay), and turns constant
-/// expressions over shared arrays into instructions.
+/// Prepares a device module for the host: answers __nvvm_reflect, drops the bodies of device math that the
+/// host's own replaces, removes what no kernel reaches (variables that host code may name stay), and turns
+/// constant expressions over shared arrays into instructions.
 void trimDeviceModule(llvm::Module &Device);
 
 } // namespace r3::cpu

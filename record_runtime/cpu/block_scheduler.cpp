@@ -75,9 +75,7 @@ bool BlockScheduler::runWarp(uint32_t warp) {
 }
 
 // Active masks come last: they ask who else is here once everybody who can run has run.
-bool BlockScheduler::resolve() {
-  return resolveBarriers() || resolveActiveMasks();
-}
+bool BlockScheduler::resolve() { return resolveBarriers() || resolveActiveMasks(); }
 
 void BlockScheduler::arriveAt(Barrier &barrier, uint32_t count, bool predicate) {
   barrier.arrived += 1;
@@ -95,7 +93,9 @@ void BlockScheduler::barrier(uint32_t id, uint32_t count, bool predicate) {
   current_->fiber.suspend();
 }
 
-void BlockScheduler::arrive(uint32_t id, uint32_t count) { arriveAt(barriers_[id % kBarriers], count, false); }
+void BlockScheduler::arrive(uint32_t id, uint32_t count) {
+  arriveAt(barriers_[id % kBarriers], count, false);
+}
 
 uint32_t BlockScheduler::reduceBarrier(uint32_t id, uint32_t count, uint32_t reduction, bool predicate) {
   barrier(id, count, predicate);
@@ -125,8 +125,8 @@ bool BlockScheduler::resolveBarrier(uint32_t id) {
   return true;
 }
 
-uint64_t BlockScheduler::warp(WarpOperation operation, uint32_t mask, uint32_t mode, uint64_t value, uint32_t lane,
-                              uint32_t clamp) {
+uint64_t BlockScheduler::warp(WarpOperation operation, uint32_t mask, uint32_t mode, uint64_t value,
+                              uint32_t lane, uint32_t clamp) {
   uint32_t own = current_->index % R3CPU_WARP_SIZE;
   if (!(mask >> own & 1))
     abort(R3CPU_TRAP, "a thread calls a warp operation with a mask that does not hold its own lane");
@@ -192,7 +192,9 @@ bool BlockScheduler::resolveActiveMasks() {
     uint32_t last = std::min(first + R3CPU_WARP_SIZE, count_);
     uint32_t site = threads_[i].barrier;
     uint32_t mask = 0;
-    auto here = [&](uint32_t t) { return threads_[t].wait == Wait::ActiveMask && threads_[t].barrier == site; };
+    auto here = [&](uint32_t t) {
+      return threads_[t].wait == Wait::ActiveMask && threads_[t].barrier == site;
+    };
     for (uint32_t t = first; t < last; ++t)
       mask |= static_cast<uint32_t>(here(t)) << (t - first);
     for (uint32_t t = first; t < last; ++t)
@@ -214,7 +216,8 @@ void BlockScheduler::exit() {
   __builtin_unreachable();
 }
 
-// The block's other fibers are dropped where they stand: kernels own nothing that a destructor must give back.
+// The block's other fibers are dropped where they stand: kernels own nothing that a destructor must give
+// back.
 void BlockScheduler::abort(r3cpu_status status, std::string message) {
   outcome_ = {status, std::move(message)};
   aborted_ = true;

@@ -57,6 +57,10 @@ class BlockScheduler {
 public:
   using KernelEntry = void (*)(r3cpu_block *, const void *, uint32_t, uint32_t, uint32_t);
 
+  /// Makes stacks for blocks of `threads` threads, so that no launch's time holds that. Throws
+  /// std::bad_alloc.
+  void reserve(uint32_t threads) { stacks_.reserve(threads); }
+
   /// Runs the block to its end. The block's description must be the first member of a BlockState.
   BlockOutcome run(KernelEntry entry, r3cpu_block *block, const void *arguments);
 

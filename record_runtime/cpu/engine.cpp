@@ -12,7 +12,9 @@ namespace {
 
 constexpr size_t kSharedAlignment = 128;
 
-size_t alignShared(size_t size) { return (size + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment; }
+size_t alignShared(size_t size) {
+  return (size + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+}
 
 unsigned availableCores() {
   cpu_set_t cores;
@@ -28,7 +30,8 @@ unsigned workerCount() {
     long value = std::strtol(text, &end, 10);
     if (*end == '\0' && value >= 1 && value <= 4096)
       return static_cast<unsigned>(value);
-    throw EngineError(R3CPU_BAD_LAUNCH, std::string("R3_CPU_THREADS is '") + text + "': give a number from 1 to 4096");
+    throw EngineError(R3CPU_BAD_LAUNCH,
+                      std::string("R3_CPU_THREADS is '") + text + "': give a number from 1 to 4096");
   }
   return availableCores();
 }
@@ -46,7 +49,8 @@ std::string text(r3cpu_dim3 d) {
 }
 
 [[noreturn]] void refuse(const Launch &launch, const std::string &why) {
-  throw EngineError(R3CPU_BAD_LAUNCH, "cannot launch kernel '" + demangled(launch.kernel->entry->name) + "': " + why);
+  throw EngineError(R3CPU_BAD_LAUNCH,
+                    "cannot launch kernel '" + demangled(launch.kernel->entry->name) + "': " + why);
 }
 
 void check(const Launch &launch) {
@@ -63,14 +67,14 @@ void check(const Launch &launch) {
   const r3cpu_kernel_entry &entry = *launch.kernel->entry;
   uint32_t most = entry.max_threads ? entry.max_threads : kMaxThreadsPerBlock;
   if (threads > most)
-    refuse(launch, "block " + text(launch.block) + " has " + std::to_string(threads) + " threads, more than " +
-                       std::to_string(most));
+    refuse(launch, "block " + text(launch.block) + " has " + std::to_string(threads) +
+                       " threads, more than " + std::to_string(most));
   if (entry.static_shared + uint64_t(launch.shared) > kMaxSharedPerBlock)
     refuse(launch, std::to_string(entry.static_shared + uint64_t(launch.shared)) +
                        " bytes of shared memory are more than " + std::to_string(kMaxSharedPerBlock));
   if (launch.argument_size < launch.kernel->argumentSize())
-    refuse(launch, "its argument buffer has " + std::to_string(launch.argument_size) + " bytes, the kernel reads " +
-                       std::to_string(launch.kernel->argumentSize()));
+    refuse(launch, "its argument buffer has " + std::to_string(launch.argument_size) +
+                       " bytes, the kernel reads " + std::to_string(launch.kernel->argumentSize()));
 }
 
 } // namespace
@@ -91,9 +95,9 @@ uint64_t Engine::run(const Launch &launch) {
   std::lock_guard lock(launch_mutex_);
   ++launches_;
   failure_ = {};
+  uint64_t blocks = uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
   for (unsigned i = 0; i < states_.size(); ++i)
     prepareState(launch, *states_[i], i);
-  uint64_t blocks = uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
   auto start = std::chrono::steady_clock::now();
   pool_.run(blocks, [&](unsigned worker, uint64_t first, uint64_t last) {
     return runBlocks(launch, worker, first, last);
@@ -110,6 +114,8 @@ void Engine::prepareState(const Launch &launch, Worker &worker, unsigned index) 
   size_t static_size = alignShared(entry.static_shared);
   worker.shared.resize(std::max(worker.shared.size(), static_size + launch.shared + 2 * kSharedAlignment));
   auto base = alignShared(reinterpret_cast<size_t>(worker.shared.data()));
+  if (entry.form == R3CPU_FORM_FIBER)
+    worker.scheduler.reserve(launch.block.x * launch.block.y * launch.block.z);
   BlockState &state = worker.state;
   state.scheduler = &worker.scheduler;
   state.loop = entry.form == R3CPU_FORM_LOOP;
@@ -146,11 +152,7 @@ void Engine::runBlock(const Launch &launch, BlockState &state) {
     return;
   }
   auto entry = reinterpret_cast<BlockScheduler::KernelEntry>(launch.kernel->entry->entry);
-  try {
-    state.outcome = state.scheduler->run(entry, &state.block, launch.arguments);
-  } catch (const std::bad_alloc &) {
-    state.outcome = {R3CPU_OUT_OF_MEMORY, "no memory for the stacks of a block's threads"};
-  }
+  state.outcome = state.scheduler->run(entry, &state.block, launch.arguments);
 }
 
 void Engine::runLoopBlock(const Launch &launch, BlockState &state) {

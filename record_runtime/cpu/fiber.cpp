@@ -16,7 +16,8 @@ constexpr size_t kColours = 12;
 size_t colour(size_t index) { return (index % kColours) * kColourStep; }
 
 void *mapStack() {
-  void *base = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *base =
+      mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
     throw std::bad_alloc();
   // The kernel limits the number of mappings; past it stacks go without a guard rather than not at all.
@@ -31,9 +32,12 @@ StackPool::~StackPool() {
     munmap(stack, kStackSize);
 }
 
-void *StackPool::top(size_t index) {
-  while (stacks_.size() <= index)
+void StackPool::reserve(size_t count) {
+  while (stacks_.size() < count)
     stacks_.push_back(mapStack());
+}
+
+void *StackPool::top(size_t index) {
   return static_cast<char *>(stacks_[index]) + kStackSize - colour(index);
 }
 

@@ -11,8 +11,8 @@
 
 namespace r3::cpu {
 
-/// Stacks of one worker, made when first needed and kept. Each ends in a guard page, and their tops differ by colour,
-/// so that the hot ends of a block's stacks do not fall into one cache set.
+/// Stacks of one worker, made when first needed and kept. Each ends in a guard page, and their tops differ by
+/// colour, so that the hot ends of a block's stacks do not fall into one cache set.
 class StackPool {
 public:
   StackPool() = default;
@@ -20,7 +20,9 @@ public:
   StackPool &operator=(const StackPool &) = delete;
   ~StackPool();
 
-  /// Top of stack `index`. Throws std::bad_alloc if there is no memory for it.
+  /// Makes the first `count` stacks. Throws std::bad_alloc if there is no memory for them.
+  void reserve(size_t count);
+  /// Top of stack `index`, which reserve() made.
   void *top(size_t index);
   /// Usable bytes of stack `index`.
   static size_t size(size_t index);
@@ -34,7 +36,8 @@ class Fiber {
 public:
   using Entry = void (*)(void *argument);
 
-  /// Prepares `entry(argument)` on a stack; it runs at the first resume. `entry` must end in a last suspend, never return.
+  /// Prepares `entry(argument)` on a stack; it runs at the first resume. `entry` must end in a last suspend,
+  /// never return.
   void start(void *stack_top, size_t stack_size, Entry entry, void *argument);
   void resume();
   void suspend();

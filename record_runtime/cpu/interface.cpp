@@ -48,16 +48,20 @@ R3CPU_EXPORT const char *r3cpu_module_kernel_name(const r3cpu_module *module, si
 
 R3CPU_EXPORT r3cpu_status r3cpu_module_kernel(r3cpu_module *module, const char *name, r3cpu_kernel **kernel) {
   *kernel = module->findKernel(name);
-  return *kernel ? R3CPU_OK : failWith(R3CPU_NOT_FOUND, std::string("the module has no kernel '") + name + "'");
+  return *kernel ? R3CPU_OK
+                 : failWith(R3CPU_NOT_FOUND, std::string("the module has no kernel '") + name + "'");
 }
 
-R3CPU_EXPORT size_t r3cpu_module_global_count(const r3cpu_module *module) { return module->table().global_count; }
+R3CPU_EXPORT size_t r3cpu_module_global_count(const r3cpu_module *module) {
+  return module->table().global_count;
+}
 
 R3CPU_EXPORT const char *r3cpu_module_global_name(const r3cpu_module *module, size_t index) {
   return module->table().globals[index].name;
 }
 
-R3CPU_EXPORT r3cpu_status r3cpu_module_global(r3cpu_module *module, const char *name, void **address, size_t *size) {
+R3CPU_EXPORT r3cpu_status r3cpu_module_global(r3cpu_module *module, const char *name, void **address,
+                                              size_t *size) {
   const r3cpu_global_entry *global = module->findGlobal(name);
   if (!global)
     return failWith(R3CPU_NOT_FOUND, std::string("the module has no variable '") + name + "'");
@@ -66,7 +70,8 @@ R3CPU_EXPORT r3cpu_status r3cpu_module_global(r3cpu_module *module, const char *
   return R3CPU_OK;
 }
 
-R3CPU_EXPORT void r3cpu_kernel_get_attributes(const r3cpu_kernel *kernel, r3cpu_kernel_attributes *attributes) {
+R3CPU_EXPORT void r3cpu_kernel_get_attributes(const r3cpu_kernel *kernel,
+                                              r3cpu_kernel_attributes *attributes) {
   const r3cpu_kernel_entry &entry = *kernel->entry;
   *attributes = {entry.form, entry.static_shared, entry.max_threads ? entry.max_threads : kMaxThreadsPerBlock,
                  entry.parameter_count, kernel->argumentSize()};
@@ -75,14 +80,16 @@ R3CPU_EXPORT void r3cpu_kernel_get_attributes(const r3cpu_kernel *kernel, r3cpu_
 R3CPU_EXPORT r3cpu_status r3cpu_kernel_parameter(const r3cpu_kernel *kernel, uint32_t index, uint32_t *offset,
                                                  uint32_t *size) {
   if (index >= kernel->entry->parameter_count)
-    return failWith(R3CPU_NOT_FOUND, "the kernel has " + std::to_string(kernel->entry->parameter_count) + " parameters");
+    return failWith(R3CPU_NOT_FOUND,
+                    "the kernel has " + std::to_string(kernel->entry->parameter_count) + " parameters");
   *offset = kernel->entry->parameters[index].offset;
   *size = kernel->entry->parameters[index].size;
   return R3CPU_OK;
 }
 
-R3CPU_EXPORT r3cpu_status r3cpu_launch(r3cpu_kernel *kernel, r3cpu_dim3 grid, r3cpu_dim3 block, uint32_t shared,
-                                       const void *arguments, size_t argument_size, uint64_t *time_ns) {
+R3CPU_EXPORT r3cpu_status r3cpu_launch(r3cpu_kernel *kernel, r3cpu_dim3 grid, r3cpu_dim3 block,
+                                       uint32_t shared, const void *arguments, size_t argument_size,
+                                       uint64_t *time_ns) {
   return guarded([&] {
     uint64_t time = Engine::instance().run({kernel, grid, block, shared, arguments, argument_size});
     if (time_ns)
@@ -109,7 +116,8 @@ static r3cpu_status memoryFailure(const char *what, uint64_t address, size_t siz
 
 R3CPU_EXPORT r3cpu_status r3cpu_memory_reserve(uint64_t address, size_t size) {
   void *wanted = reinterpret_cast<void *>(address);
-  void *got = mmap(wanted, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void *got =
+      mmap(wanted, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted)
     return R3CPU_OK;
   // A kernel without MAP_FIXED_NOREPLACE takes the address as a hint.

@@ -22,8 +22,8 @@ R3CPU_EXPORT void r3cpu_barrier_arrive(r3cpu_block *block, uint32_t id, uint32_t
   schedulerOf(block).arrive(id, count);
 }
 
-R3CPU_EXPORT uint32_t r3cpu_barrier_reduce(r3cpu_block *block, uint32_t id, uint32_t count, uint32_t reduction,
-                                           uint32_t predicate) {
+R3CPU_EXPORT uint32_t r3cpu_barrier_reduce(r3cpu_block *block, uint32_t id, uint32_t count,
+                                           uint32_t reduction, uint32_t predicate) {
   return schedulerOf(block).reduceBarrier(id, count, reduction, predicate != 0);
 }
 
@@ -35,8 +35,8 @@ R3CPU_EXPORT uint32_t r3cpu_active_mask(r3cpu_block *block, uint32_t site) {
   return schedulerOf(block).activeMask(site);
 }
 
-R3CPU_EXPORT uint64_t r3cpu_shuffle(r3cpu_block *block, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane,
-                                    uint32_t clamp) {
+R3CPU_EXPORT uint64_t r3cpu_shuffle(r3cpu_block *block, uint32_t mask, uint32_t mode, uint32_t value,
+                                    uint32_t lane, uint32_t clamp) {
   return schedulerOf(block).warp(WarpOperation::Shuffle, mask, mode, value, lane, clamp);
 }
 
@@ -52,7 +52,8 @@ R3CPU_EXPORT uint64_t r3cpu_match_all(r3cpu_block *block, uint32_t mask, uint64_
   return schedulerOf(block).warp(WarpOperation::MatchAll, mask, 0, value);
 }
 
-R3CPU_EXPORT uint32_t r3cpu_warp_reduce(r3cpu_block *block, uint32_t mask, uint32_t reduction, uint32_t value) {
+R3CPU_EXPORT uint32_t r3cpu_warp_reduce(r3cpu_block *block, uint32_t mask, uint32_t reduction,
+                                        uint32_t value) {
   return static_cast<uint32_t>(schedulerOf(block).warp(WarpOperation::Reduce, mask, reduction, value));
 }
 
@@ -83,7 +84,10 @@ R3CPU_EXPORT int32_t r3cpu_vprintf(const char *format, const void *arguments) {
 R3CPU_EXPORT void r3cpu_assert_fail(r3cpu_block *block, const char *message, const char *file, uint32_t line,
                                     const char *function) {
   endBlock(block, R3CPU_ASSERT,
-           std::string(file) + ":" + std::to_string(line) + ": " + function + ": assertion '" + message + "' failed");
+           std::string(file) + ":" + std::to_string(line) + ": " + function + ": assertion '" + message +
+               "' failed");
 }
 
-R3CPU_EXPORT void r3cpu_trap(r3cpu_block *block) { endBlock(block, R3CPU_TRAP, "it executed a trap instruction"); }
+R3CPU_EXPORT void r3cpu_trap(r3cpu_block *block) {
+  endBlock(block, R3CPU_TRAP, "it executed a trap instruction");
+}

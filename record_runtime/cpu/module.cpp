@@ -31,7 +31,8 @@ r3cpu_module::r3cpu_module(const std::string &path) : path_(path) {
   table_ = static_cast<const r3cpu_module_table_t *>(dlsym(handle_, R3CPU_MODULE_SYMBOL));
   if (!table_ || table_->version != R3CPU_MODULE_VERSION) {
     dlclose(handle_);
-    throw EngineError(R3CPU_BAD_MODULE, "'" + path + "' is not a module lowered for this version of the cpu device");
+    throw EngineError(R3CPU_BAD_MODULE,
+                      "'" + path + "' is not a module lowered for this version of the cpu device");
   }
   for (uint32_t i = 0; i < table_->kernel_count; ++i)
     kernels_.push_back({&table_->kernels[i]});

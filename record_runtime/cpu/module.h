@@ -26,7 +26,8 @@ namespace r3::cpu {
 /// What every call of the C interface can fail with: its status and one sentence.
 class EngineError : public std::runtime_error {
 public:
-  EngineError(r3cpu_status status, const std::string &message) : std::runtime_error(message), status(status) {}
+  EngineError(r3cpu_status status, const std::string &message)
+      : std::runtime_error(message), status(status) {}
   const r3cpu_status status;
 };
 

@@ -93,9 +93,8 @@ def serve() -> None:
         answer.status = library.r3cpu_module_kernel(module, launch.kernel.encode(), ctypes.byref(kernel))
         if answer.status == 0:
             buffer = pack(kernel, library, launch.arguments)
-            answer.status = library.r3cpu_launch(
-                kernel, Dim3(*launch.grid), Dim3(*launch.block), launch.shared, buffer, ctypes.c_size_t(len(buffer)), None
-            )
+            grid, block, size = Dim3(*launch.grid), Dim3(*launch.block), ctypes.c_size_t(len(buffer))
+            answer.status = library.r3cpu_launch(kernel, grid, block, launch.shared, buffer, size, None)
         answer.arrays.append([array for value in launch.arguments for array in arrays_of(value)])
         if answer.status != 0:
             break

@@ -13,8 +13,8 @@ def test_atomics(launch: Runner) -> None:
     n = 512
     i = np.array([0, 1000, 99, -9, 0, 0, 0], np.int32)
     u = np.array([0, 0, 0, 0], np.uint32)
-    f, d, l = np.zeros(1, np.float32), np.zeros(1), np.zeros(1, np.uint64)
-    answer = launch("language.cu", Launch("atomics", (8, 1, 1), (64, 1, 1), (i, u, f, d, l)))
+    f, d, wide = np.zeros(1, np.float32), np.zeros(1), np.zeros(1, np.uint64)
+    answer = launch("language.cu", Launch("atomics", (8, 1, 1), (64, 1, 1), (i, u, f, d, wide)))
     t = np.arange(n)
     xor = int(np.bitwise_xor.reduce(t))
     np.testing.assert_array_equal(answer.arrays[0][0], [t.sum(), 1000 - n, -5, n - 1, 2**30 - 1, xor, 2 * n])

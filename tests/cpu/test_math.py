@@ -16,10 +16,11 @@ DOUBLES: list[Callable[[float], float]] = [
     math.sin, math.cos, math.tan, math.exp, math.log, math.log2, math.log10, math.sqrt,
     math.cbrt, lambda v: 1 / math.sqrt(v), lambda v: v**1.5, lambda v: math.atan2(v, 2), math.sinh, math.tanh, math.erf,
     math.lgamma, math.gamma, math.expm1, math.log1p, lambda v: math.hypot(v, 3), math.floor, math.ceil,
-    lambda v: math.floor(v + 0.5), round, math.trunc, lambda v: math.fmod(v, 0.7), lambda v: v * v + 1, lambda v: min(v, 1),
-    lambda v: max(v, 1), abs, lambda v: -v, lambda v: math.asin(v / 4), lambda v: math.acos(v / 4), lambda v: 2**v,
-    lambda v: (1 + math.erf(v / math.sqrt(2))) / 2, lambda v: math.sin(math.pi * v), math.erfc, lambda v: math.atanh(v / 4),
-    lambda v: 1 / math.cbrt(v), lambda v: math.sqrt(v * v + 5),
+    lambda v: math.floor(v + 0.5), round, math.trunc, lambda v: math.fmod(v, 0.7), lambda v: v * v + 1,
+    lambda v: min(v, 1), lambda v: max(v, 1), abs, lambda v: -v,
+    lambda v: math.asin(v / 4), lambda v: math.acos(v / 4), lambda v: 2**v,
+    lambda v: (1 + math.erf(v / math.sqrt(2))) / 2, lambda v: math.sin(math.pi * v), math.erfc,
+    lambda v: math.atanh(v / 4), lambda v: 1 / math.cbrt(v), lambda v: math.sqrt(v * v + 5),
 ]  # fmt: skip
 
 FLOATS: list[Callable[[float], float]] = [

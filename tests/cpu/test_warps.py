@@ -35,11 +35,11 @@ def test_shuffles_in_segments(launch: Runner, width: int) -> None:
 
 
 def test_shuffles_of_wide_types(launch: Runner) -> None:
-    d, l, f = np.arange(32) * 0.1, np.arange(32) << 40, np.arange(32, dtype=np.float32) / 3
-    answer = launch("warps.cu", Launch("shuffle_types", (1, 1, 1), (32, 1, 1), (d.copy(), l.copy(), f.copy())))
+    d, wide, f = np.arange(32) * 0.1, np.arange(32) << 40, np.arange(32, dtype=np.float32) / 3
+    answer = launch("warps.cu", Launch("shuffle_types", (1, 1, 1), (32, 1, 1), (d.copy(), wide.copy(), f.copy())))
     lanes = np.arange(32)
     np.testing.assert_array_equal(answer.arrays[0][0], d[np.minimum(lanes + 1, 31)])
-    np.testing.assert_array_equal(answer.arrays[0][1], l[lanes ^ 16])
+    np.testing.assert_array_equal(answer.arrays[0][1], wide[lanes ^ 16])
     np.testing.assert_array_equal(answer.arrays[0][2], [f[31]] * 32)
 
 
@@ -59,7 +59,9 @@ def test_partial_masks_in_different_branches(launch: Runner) -> None:
 @pytest.mark.parametrize("values", [[0] * N, [9] * N, list(range(N)), [0] * 32 + [7] * 32])
 def test_votes(launch: Runner, values: list[int]) -> None:
     given = np.array(values, np.int32)
-    answer = launch("warps.cu", Launch("votes", (1, 1, 1), (N, 1, 1), (given, np.zeros((4, N), np.uint32), np.int32(N))))
+    answer = launch(
+        "warps.cu", Launch("votes", (1, 1, 1), (N, 1, 1), (given, np.zeros((4, N), np.uint32), np.int32(N)))
+    )
     expected = np.zeros((4, N), np.uint32)
     for warp in (slice(0, 32), slice(32, 64)):
         part = given[warp]
@@ -79,7 +81,9 @@ def test_match(launch: Runner) -> None:
 
 def test_reductions(launch: Runner) -> None:
     given = np.random.default_rng(4).integers(-1000, 1000, 32).astype(np.int32)
-    answer = launch("warps.cu", Launch("reductions", (1, 1, 1), (32, 1, 1), (given, np.zeros((4, 32), np.int32), np.int32(32))))
+    answer = launch(
+        "warps.cu", Launch("reductions", (1, 1, 1), (32, 1, 1), (given, np.zeros((4, 32), np.int32), np.int32(32)))
+    )
     expected = [given.sum(), given.min(), given.max(), np.bitwise_xor.reduce(given)]
     np.testing.assert_array_equal(answer.arrays[0][1], np.repeat(expected, 32).reshape(4, 32))
 
@@ -91,7 +95,9 @@ def test_active_mask_finds_the_lanes_of_a_branch(launch: Runner) -> None:
     assert answer.arrays[0][1][0] == given.sum()
     for warp in (0, 32):
         odd = sum(1 << lane for lane in range(32) if given[warp + lane])
-        np.testing.assert_array_equal(answer.arrays[0][2][warp : warp + 32], [odd * int(v) for v in given[warp : warp + 32]])
+        np.testing.assert_array_equal(
+            answer.arrays[0][2][warp : warp + 32], [odd * int(v) for v in given[warp : warp + 32]]
+        )
 
 
 def test_the_last_warp_may_be_part_of_one(launch: Runner) -> None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of the CUDA runtime's binary interface that the cpu device implements. No CUDA header is needed to build it;
-// tests compare these layouts with a toolkit's own.
+// The parts of the CUDA runtime's binary interface that the cpu device implements. No CUDA header is needed
+// to build it; tests compare these layouts with a toolkit's own.
 #ifndef R3CPU_CUDART_ABI_H
 #define R3CPU_CUDART_ABI_H
 
@@ -34,7 +34,13 @@ enum Error : int {
 };
 
 /// cudaMemcpyKind.
-enum CopyKind : int { HostToHost = 0, HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3, DefaultKind = 4 };
+enum CopyKind : int {
+  HostToHost = 0,
+  HostToDevice = 1,
+  DeviceToHost = 2,
+  DeviceToDevice = 3,
+  DefaultKind = 4
+};
 
 /// cudaMemoryType.
 enum MemoryType : int { Unregistered = 0, HostMemory = 1, DeviceMemory = 2, ManagedMemory = 3 };
@@ -173,9 +179,10 @@ struct DeviceProperties12 {
   int access_policy_window;
   size_t reserved_shared_per_block;
   int host_register;
-  int other[13];
+  int other[12];
   int reserved[63];
 };
+static_assert(sizeof(DeviceProperties12) == 1032, "the size that CUDA 12 has");
 
 /// cudaDeviceProp of CUDA 13.
 struct DeviceProperties13 {
@@ -231,7 +238,7 @@ struct DeviceProperties13 {
   int access_policy_window;
   size_t reserved_shared_per_block;
   int host_register;
-  int other[20];
+  int other[19];
   int reserved[56];
 };
 
@@ -239,8 +246,9 @@ struct DeviceProperties13 {
 
 #define R3CPU_EXPORT extern "C" __attribute__((visibility("default")))
 
-/// Also exports an entry under the name that per-thread default streams use: launches are synchronous, so they are one.
-#define R3CPU_PER_THREAD(NAME, SUFFIX)                                                                                 \
+/// Also exports an entry under the name that per-thread default streams use: launches are synchronous, so
+/// they are one.
+#define R3CPU_PER_THREAD(NAME, SUFFIX)                                                                       \
   extern "C" __attribute__((visibility("default"), alias(#NAME))) decltype(NAME) NAME##SUFFIX;
 
 #endif

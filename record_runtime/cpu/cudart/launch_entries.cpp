@@ -38,12 +38,13 @@ R3CPU_EXPORT void __cudaRegisterFatBinaryEnd(void **) {}
 
 R3CPU_EXPORT void __cudaUnregisterFatBinary(void **) {}
 
-R3CPU_EXPORT void __cudaRegisterFunction(void **binary, const char *stub, char *, const char *name, int, void *, void *,
-                                         void *, void *, int *) {
+R3CPU_EXPORT void __cudaRegisterFunction(void **binary, const char *stub, char *, const char *name, int,
+                                         void *, void *, void *, void *, int *) {
   Runtime::instance().registry().addFunction(reinterpret_cast<Binary *>(binary), stub, name);
 }
 
-R3CPU_EXPORT void __cudaRegisterVar(void **binary, char *shadow, char *, const char *name, int, size_t, int, int) {
+R3CPU_EXPORT void __cudaRegisterVar(void **binary, char *shadow, char *, const char *name, int, size_t, int,
+                                    int) {
   Runtime::instance().registry().addVariable(reinterpret_cast<Binary *>(binary), shadow, name);
 }
 
@@ -66,12 +67,14 @@ R3CPU_EXPORT int __cudaPopCallConfiguration(Dim3 *grid, Dim3 *block, size_t *sha
   return Success;
 }
 
-R3CPU_EXPORT int cudaLaunchKernel(const void *stub, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *) {
+R3CPU_EXPORT int cudaLaunchKernel(const void *stub, Dim3 grid, Dim3 block, void **arguments, size_t shared,
+                                  void *) {
   return launch(stub, grid, block, arguments, shared);
 }
 R3CPU_PER_THREAD(cudaLaunchKernel, _ptsz)
 
-R3CPU_EXPORT int cudaLaunchKernelExC(const LaunchConfiguration *configuration, const void *stub, void **arguments) {
+R3CPU_EXPORT int cudaLaunchKernelExC(const LaunchConfiguration *configuration, const void *stub,
+                                     void **arguments) {
   return launch(stub, configuration->grid, configuration->block, arguments, configuration->shared);
 }
 R3CPU_PER_THREAD(cudaLaunchKernelExC, _ptsz)
@@ -109,8 +112,8 @@ R3CPU_EXPORT int cudaFuncGetName(const char **name, const void *stub) {
 }
 
 // A worker runs one block at a time; what programs derive from this number is a grid size.
-R3CPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *stub, int block_size,
-                                                                         size_t, unsigned) {
+R3CPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *stub,
+                                                                        int block_size, size_t, unsigned) {
   return entry([&] {
     Runtime::instance().registry().function(stub);
     if (block_size < 1 || block_size > static_cast<int>(kMaxThreadsPerBlock))
@@ -121,7 +124,7 @@ R3CPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blo
 }
 
 R3CPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *stub, int block_size,
-                                                                size_t shared) {
+                                                               size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, stub, block_size, shared, 0);
 }
 

@@ -24,8 +24,9 @@ Error allocate(void **pointer, size_t size) {
     return Success;
   Arena &arena = Runtime::instance().arena();
   if (!arena.reserved())
-    throw EngineError(R3CPU_OUT_OF_MEMORY, "the addresses of the cpu device's memory are in use by this process: set "
-                                           "R3_RECORD_ARENA_BASE to another range");
+    throw EngineError(R3CPU_OUT_OF_MEMORY,
+                      "the addresses of the cpu device's memory are in use by this process: set "
+                      "R3_RECORD_ARENA_BASE to another range");
   *pointer = reinterpret_cast<void *>(arena.allocate(size));
   return *pointer ? Success : MemoryAllocation;
 }
@@ -66,9 +67,10 @@ Error copy3D(const Copy3D &parameters) {
   if (parameters.source_array || parameters.target_array)
     throw EngineError(R3CPU_BAD_LAUNCH, "cudaMemcpy3D with CUDA arrays is not part of the cpu device");
   for (size_t slice = 0; slice < parameters.extent.depth; ++slice)
-    if (Error error = copyRows(at(parameters.target, parameters.target_position, slice), parameters.target.pitch,
-                               at(parameters.source, parameters.source_position, slice), parameters.source.pitch,
-                               parameters.extent.width, parameters.extent.height))
+    if (Error error =
+            copyRows(at(parameters.target, parameters.target_position, slice), parameters.target.pitch,
+                     at(parameters.source, parameters.source_position, slice), parameters.source.pitch,
+                     parameters.extent.width, parameters.extent.height))
       return error;
   return Success;
 }
@@ -190,11 +192,11 @@ R3CPU_EXPORT int cudaMemcpyPeer(void *target, int, const void *source, int, size
   return entry([&] { return copy(target, source, size); });
 }
 
-R3CPU_EXPORT int cudaMemcpy2D(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
-                              size_t height, int) {
+R3CPU_EXPORT int cudaMemcpy2D(void *target, size_t target_pitch, const void *source, size_t source_pitch,
+                              size_t width, size_t height, int) {
   return entry([&] {
-    return copyRows(static_cast<char *>(target), target_pitch, static_cast<const char *>(source), source_pitch, width,
-                    height);
+    return copyRows(static_cast<char *>(target), target_pitch, static_cast<const char *>(source),
+                    source_pitch, width, height);
   });
 }
 R3CPU_PER_THREAD(cudaMemcpy2D, _ptds)
@@ -218,8 +220,8 @@ R3CPU_EXPORT int cudaMemcpyToSymbol(const void *symbol, const void *source, size
 }
 R3CPU_PER_THREAD(cudaMemcpyToSymbol, _ptds)
 
-R3CPU_EXPORT int cudaMemcpyToSymbolAsync(const void *symbol, const void *source, size_t size, size_t offset, int kind,
-                                         void *) {
+R3CPU_EXPORT int cudaMemcpyToSymbolAsync(const void *symbol, const void *source, size_t size, size_t offset,
+                                         int kind, void *) {
   return cudaMemcpyToSymbol(symbol, source, size, offset, kind);
 }
 R3CPU_PER_THREAD(cudaMemcpyToSymbolAsync, _ptsz)
@@ -229,8 +231,8 @@ R3CPU_EXPORT int cudaMemcpyFromSymbol(void *target, const void *symbol, size_t s
 }
 R3CPU_PER_THREAD(cudaMemcpyFromSymbol, _ptds)
 
-R3CPU_EXPORT int cudaMemcpyFromSymbolAsync(void *target, const void *symbol, size_t size, size_t offset, int kind,
-                                           void *) {
+R3CPU_EXPORT int cudaMemcpyFromSymbolAsync(void *target, const void *symbol, size_t size, size_t offset,
+                                           int kind, void *) {
   return cudaMemcpyFromSymbol(target, symbol, size, offset, kind);
 }
 R3CPU_PER_THREAD(cudaMemcpyFromSymbolAsync, _ptsz)
@@ -269,7 +271,8 @@ R3CPU_EXPORT int cudaMemset2D(void *target, size_t pitch, int value, size_t widt
 }
 R3CPU_PER_THREAD(cudaMemset2D, _ptds)
 
-R3CPU_EXPORT int cudaMemset2DAsync(void *target, size_t pitch, int value, size_t width, size_t height, void *) {
+R3CPU_EXPORT int cudaMemset2DAsync(void *target, size_t pitch, int value, size_t width, size_t height,
+                                   void *) {
   return cudaMemset2D(target, pitch, value, width, height);
 }
 R3CPU_PER_THREAD(cudaMemset2DAsync, _ptsz)

@@ -17,24 +17,27 @@ int architectureNumber(const Note &note) {
 std::string modulePath(const Note &note) {
   const char *directory = std::getenv("R3_CPU_MODULES");
   if (!directory || !*directory)
-    throw EngineError(R3CPU_BAD_MODULE,
-                      "R3_CPU_MODULES names no directory of lowered modules: start the program with 'r3 record "
-                      "--device cpu --'");
+    throw EngineError(
+        R3CPU_BAD_MODULE,
+        "R3_CPU_MODULES names no directory of lowered modules: start the program with 'r3 record "
+        "--device cpu --'");
   return std::string(directory) + "/" + note.module + ".so";
 }
 
 // Any architecture's module computes the same; the newest has the least code for old hardware.
 const Note &chooseNote(std::vector<const Note *> notes) {
   if (notes.empty())
-    throw EngineError(R3CPU_BAD_MODULE,
-                      "this program carries no R3 note for its kernels: build it with r3-clang++, without -fgpu-rdc");
+    throw EngineError(
+        R3CPU_BAD_MODULE,
+        "this program carries no R3 note for its kernels: build it with r3-clang++, without -fgpu-rdc");
   std::sort(notes.begin(), notes.end(),
             [](const Note *a, const Note *b) { return architectureNumber(*a) > architectureNumber(*b); });
   for (const Note *note : notes)
     if (access(modulePath(*note).c_str(), R_OK) == 0)
       return *note;
   throw EngineError(R3CPU_BAD_MODULE, "module " + notes.front()->module.substr(0, 12) + " of '" +
-                                          notes.front()->binary + "' has not been compiled for the cpu device: '" +
+                                          notes.front()->binary +
+                                          "' has not been compiled for the cpu device: '" +
                                           modulePath(*notes.front()) + "' is missing");
 }
 
@@ -68,7 +71,8 @@ Function &Registry::function(const void *stub) {
   std::lock_guard lock(mutex_);
   auto found = functions_.find(stub);
   if (found == functions_.end())
-    throw EngineError(R3CPU_NOT_FOUND, "the program launches a function that it has not registered as a kernel");
+    throw EngineError(R3CPU_NOT_FOUND,
+                      "the program launches a function that it has not registered as a kernel");
   Function &function = found->second;
   if (!function.kernel) {
     function.kernel = function.binary->module(notes_).findKernel(function.name);
@@ -83,7 +87,8 @@ VariableMemory Registry::variable(const void *shadow) {
   std::lock_guard lock(mutex_);
   auto found = variables_.find(shadow);
   if (found == variables_.end())
-    throw EngineError(R3CPU_NOT_FOUND, "the program names a symbol that it has not registered as a device variable");
+    throw EngineError(R3CPU_NOT_FOUND,
+                      "the program names a symbol that it has not registered as a device variable");
   Variable &variable = found->second;
   const r3cpu_global_entry *global = variable.binary->module(notes_).findGlobal(variable.name);
   if (!global)

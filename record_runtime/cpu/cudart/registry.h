@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program has registered: fat binaries, kernels by the address of their host stub, variables by that of their
-// host shadow.
+// What a program has registered: fat binaries, kernels by the address of their host stub, variables by that
+// of their host shadow.
 #ifndef R3CPU_CUDART_REGISTRY_H
 #define R3CPU_CUDART_REGISTRY_H
 
@@ -37,8 +37,8 @@ private:
 struct Function {
   Binary *binary;
   std::string name;
-  r3cpu_kernel *kernel = nullptr;    ///< once resolved
-  r3::Kernel *recorded = nullptr;    ///< its counts, when a recording runs
+  r3cpu_kernel *kernel = nullptr; ///< once resolved
+  r3::Kernel *recorded = nullptr; ///< its counts, when a recording runs
 };
 
 struct Variable {

@@ -117,8 +117,12 @@ void Runtime::launch(const void *stub, Dim3 grid, Dim3 block, size_t shared, voi
   std::lock_guard lock(gate_);
   Function &function = registry_.function(stub);
   std::vector<unsigned char> buffer = packArguments(*function.kernel, arguments);
-  Launch launch{function.kernel,  {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared),
-                buffer.data(), buffer.size()};
+  Launch launch{function.kernel,
+                {grid.x, grid.y, grid.z},
+                {block.x, block.y, block.z},
+                static_cast<uint32_t>(shared),
+                buffer.data(),
+                buffer.size()};
   if (!recorder_) {
     Engine::instance().run(launch);
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CUDA runtime's state on the cpu device: memory, what is registered, the recording, the last error. Every
-// operation is finished when its call returns, so streams order nothing.
+// The CUDA runtime's state on the cpu device: memory, what is registered, the recording, the last error.
+// Every operation is finished when its call returns, so streams order nothing.
 #ifndef R3CPU_CUDART_RUNTIME_H
 #define R3CPU_CUDART_RUNTIME_H
 
@@ -38,7 +38,9 @@ public:
   RecordedMemory(Arena &arena, HostRanges &ranges) : arena_(arena), ranges_(ranges) {}
   std::vector<Allocation> allocations() override { return arena_.allocations(); }
   std::vector<ForeignRange> foreign() override { return ranges_.foreign(); }
-  const uint8_t *view(uint64_t address, size_t) override { return reinterpret_cast<const uint8_t *>(address); }
+  const uint8_t *view(uint64_t address, size_t) override {
+    return reinterpret_cast<const uint8_t *>(address);
+  }
 
 private:
   Arena &arena_;

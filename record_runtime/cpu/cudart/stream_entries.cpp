@@ -77,7 +77,8 @@ R3CPU_EXPORT int cudaStreamIsCapturing(void *, int *status) {
 }
 R3CPU_PER_THREAD(cudaStreamIsCapturing, _ptsz)
 
-R3CPU_EXPORT int cudaStreamAddCallback(void *stream, void (*callback)(void *, int, void *), void *data, unsigned) {
+R3CPU_EXPORT int cudaStreamAddCallback(void *stream, void (*callback)(void *, int, void *), void *data,
+                                       unsigned) {
   callback(stream, Success, data);
   return remember(Success);
 }
@@ -124,5 +125,6 @@ R3CPU_EXPORT int cudaEventElapsedTime(float *milliseconds, void *start, void *en
   return remember(Success);
 }
 // cudaEventElapsedTime is a macro for this name in CUDA 12.8 and later.
-extern "C" __attribute__((visibility("default"), alias("cudaEventElapsedTime"))) decltype(cudaEventElapsedTime)
-    cudaEventElapsedTime_v2;
+extern "C"
+    __attribute__((visibility("default"),
+                   alias("cudaEventElapsedTime"))) decltype(cudaEventElapsedTime) cudaEventElapsedTime_v2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libcudart.so.13 on the cpu device: the name and version node that programs ask for. All entries stand in libr3cpu.so.
+// libcudart.so.13 on the cpu device: the name and version node that programs ask for. All entries stand in
+// libr3cpu.so.
 extern "C" __attribute__((visibility("default"))) int cudaRuntimeGetVersion(int *version) {
   *version = 13000;
   return 0;
