@@ -61,9 +61,8 @@ class Progress:
             say(f"{base_name(plan.demangled)}: {result.note or 'no improvement'}")
             return
         gain = result.speedup
-        say(
-            f"{base_name(plan.demangled)}: {gain.median:.3f}x faster [{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}"
-        )
+        interval = f"[{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}"
+        say(f"{base_name(plan.demangled)}: {gain.median:.3f}x faster {interval}")
 
     def stop(self) -> None:
         """Take the bar away."""
