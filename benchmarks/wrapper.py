@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from benchmarks.common import Options, Summary, parse_options, report
-from r3cc.toolchain.llvm import require_clang
+from r3cc.toolchain.llvm import find_llvm_program
 from r3cc.toolchain.native import native_program
 
 AIM_MS = 5.0
@@ -19,9 +19,10 @@ def main() -> None:
     options = parse_options(__doc__ or "")
     source = options.out / "empty.cpp"
     source.write_text("int answer() { return 42; }\n")
-    clang = require_clang().path
-    plain = clang.with_name(clang.name.replace("clang", "clang++"))
-    pairs = [_pair(plain, native_program("r3-clang++"), source, options) for _ in range(_pairs(options))]
+    clang = find_llvm_program("clang++")
+    if clang is None:
+        raise SystemExit("clang++ 22 was not found; `r3 doctor` says what brings it")
+    pairs = [_pair(clang.path, native_program("r3-clang++"), source, options) for _ in range(_pairs(options))]
     added = Summary.of([ours - theirs for theirs, ours in pairs])
     compile_time = Summary.of([theirs for theirs, _ in pairs])
     results = {"clang_ms": compile_time, "added_ms": added, "aim_ms": AIM_MS}

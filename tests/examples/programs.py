@@ -117,7 +117,7 @@ def runtime_name(library: Path) -> str:
 
 def r3(*arguments: str, store: Path) -> subprocess.CompletedProcess[str]:
     """Run the ``r3`` command on a store."""
-    environment = os.environ | {"R3_STORE": str(store)}
+    environment = os.environ | {"R3_STORE": str(store), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", "from r3cc.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=store.parent)
 
