@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line.h"
 
+#include "text.h"
 #include "text_file.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 namespace r3 {
 namespace {
 
 using std::string_view;
 
-bool startsWith(string_view Text, string_view Prefix) { return Text.substr(0, Prefix.size()) == Prefix; }
-
-bool endsWith(string_view Text, string_view Suffix) {
-  return Text.size() >= Suffix.size() && Text.substr(Text.size() - Suffix.size()) == Suffix;
-}
-
 template <size_t N> bool isOneOf(string_view Text, const std::array<string_view, N> &Words) {
   return std::find(Words.begin(), Words.end(), Text) != Words.end();
-}
-
-/// Splits a response file as GNU tools do.
-std::vector<std::string> tokenize(const std::string &Text) {
-  std::vector<std::string> Tokens;
-  std::string Token;
-  bool InToken = false;
-  char Quote = 0;
-  for (size_t Index = 0; Index < Text.size(); ++Index) {
-    char C = Text[Index];
-    if (!Quote && std::isspace(static_cast<unsigned char>(C))) {
-      if (InToken)
-        Tokens.push_back(std::exchange(Token, {}));
-      InToken = false;
-      continue;
-    }
-    InToken = true;
-    if (C == '\\' && Index + 1 < Text.size())
-      Token += Text[++Index];
-    else if (Quote ? C == Quote : C == '"' || C == '\'')
-      Quote = Quote ? 0 : C;
-    else
-      Token += C;
-  }
-  if (InToken)
-    Tokens.push_back(Token);
-  return Tokens;
 }
 
 void expandInto(std::vector<std::string> &Out, const std::string &Argument, unsigned Depth) {
@@ -61,7 +27,7 @@ void expandInto(std::vector<std::string> &Out, const std::string &Argument, unsi
     Out.push_back(Argument);
     return;
   }
-  for (const std::string &Token : tokenize(*Content))
+  for (const std::string &Token : splitWords(*Content))
     expandInto(Out, Token, Depth + 1);
 }
 

@@ -15,9 +15,6 @@ enum class Driver { C, CXX };
 /// r3-clang++ and whatever else ends in "++", with or without a version, is the C++ driver.
 Driver driverFor(const std::string &ProgramName);
 
-/// The path of this wrapper's own program file, links resolved.
-std::string ownPath();
-
 /// R3_CLANG, else the compiler found when R3 was built, else clang on PATH; never this wrapper itself.
 Result<std::string> findCompiler(Driver Wanted);
 
