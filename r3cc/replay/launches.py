@@ -21,7 +21,7 @@ class RecordedLaunch(msgspec.Struct, frozen=True):
     weight: float
     """Launches of the application that this one stands for."""
     app_ns: float
-    """Its device time in the application, else the mean of its shape; 0 when neither was taken."""
+    """Its device time in the application, else the median of its shape; 0 when neither was taken."""
 
 
 class LaunchSource(Protocol):
@@ -74,7 +74,7 @@ def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:
     for launch in recorded:
         geometry = (launch.grid, launch.block, launch.shared)
         shape = shapes.get(geometry)
-        mean = shape.total_ns / shape.launches if shape and shape.launches else 0.0
+        typical = (shape.median_ns or shape.total_ns / max(shape.launches, 1)) if shape else 0.0
         weight = shape.launches / max(counts[geometry], 1) if shape else 1.0
-        weighed.append(RecordedLaunch(launch, max(weight, 1.0), float(launch.time_ns) or mean))
+        weighed.append(RecordedLaunch(launch, max(weight, 1.0), float(launch.time_ns or typical)))
     return tuple(weighed)

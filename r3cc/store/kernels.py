@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from r3cc.errors import R3Error
@@ -72,12 +72,26 @@ def _sum_kernel(documents: Sequence[KernelDocument], device: str, total_ns: int)
 def _sum_shapes(documents: Sequence[KernelDocument]) -> tuple[Shape, ...]:
     launches: Counter[Geometry] = Counter()
     time: Counter[Geometry] = Counter()
+    medians: defaultdict[Geometry, list[tuple[int, int]]] = defaultdict(list)
     for shape in (shape for document in documents for shape in document.shapes):
         geometry = (shape.grid, shape.block, shape.shared)
         launches[geometry] += shape.launches
         time[geometry] += shape.total_ns
-    shapes = [Shape(*geometry, launches[geometry], time[geometry]) for geometry in launches]
+        medians[geometry].append((shape.median_ns, shape.launches))
+    shapes = [Shape(*geometry, launches[geometry], time[geometry], _middle(medians[geometry])) for geometry in launches]
     return tuple(sorted(shapes, key=lambda shape: (-shape.total_ns, -shape.launches, shape.grid, shape.block)))
+
+
+def _middle(medians: Sequence[tuple[int, int]]) -> int:
+    """Of (median, launches) of several processes, the median that half of the launches are not above; 0 for none."""
+    taken = sorted(entry for entry in medians if entry[0] > 0)
+    half = sum(launches for _, launches in taken) / 2
+    seen = 0
+    for median, launches in taken:
+        seen += launches
+        if seen >= half:
+            return median
+    return 0
 
 
 def _sum_reasons(documents: Sequence[KernelDocument]) -> tuple[NotRecordable, ...]:

@@ -65,6 +65,8 @@ class Shape(msgspec.Struct, frozen=True):
     shared: int
     launches: int
     total_ns: int
+    median_ns: int = 0
+    """Median of the first timed launches; 0 when none was timed."""
 
 
 class NotRecordable(msgspec.Struct, frozen=True):

@@ -40,7 +40,39 @@ def test_every_launch_is_counted_and_timed(bench: Bench, program: str) -> None:
         kernel = recorded.kernel(name)
         assert (kernel.launches, kernel.timed, kernel.module) == (20, 20, MODULE)
         assert kernel.total_ns > 0
-        assert [shape.launches for shape in kernel.shapes] == [20]
+        (shape,) = kernel.shapes
+        assert shape.launches == 20
+        own = 10_000 * shape.grid[0]
+        assert own <= shape.median_ns <= own + 10_000  # at most two waits for the host
+
+
+def test_a_recorded_launch_has_the_kernels_own_time(bench: Bench, program: str) -> None:
+    recorded = bench.record(program, "basic")
+    assert {launch.time_ns for launch in recorded.launches(SCALE)} == {10_000}
+    assert {launch.time_ns for launch in recorded.launches(COUNT)} == {20_000}  # two blocks
+
+
+def test_time_without_a_held_stream_has_the_gap_to_the_launch(bench: Bench, program: str) -> None:
+    recorded = bench.record(program, "basic", FAKE_CUDA_NO_WAIT="1")
+    assert {launch.time_ns for launch in recorded.launches(SCALE)} <= {10_000, 15_000, 20_000}
+    assert recorded.output == bench.plain(program, "basic")
+
+
+def test_launches_that_wait_are_let_go(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "basic", "30", R3_RECORD_LAUNCHES="20", FAKE_CUDA_BLOCKING="1")
+    assert recorded.output == bench.plain(bench.programs.dynamic, "basic", "30")
+    launches = [launch for name in (SCALE, CHASE, COUNT) for launch in recorded.launches(name)]
+    assert len(launches) == 18
+    # No time is taken of a launch whose hold had to be cut short; after 16 of them there are no holds.
+    assert [launch.time_ns == 0 for launch in sorted(launches, key=lambda l: int(l.launch.split("/")[1]))] == (
+        [True] * 16 + [False] * 2
+    )
+
+
+def test_launches_known_to_wait_are_not_held(bench: Bench) -> None:
+    settings = {"FAKE_CUDA_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"}
+    launches = bench.record(bench.programs.dynamic, "basic", "5", **settings).launches(SCALE)
+    assert launches and all(launch.time_ns > 0 for launch in launches)
 
 
 def test_module_carries_its_bitcode(bench: Bench, program: str) -> None:

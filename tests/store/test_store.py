@@ -74,6 +74,18 @@ def test_kernels_are_summed_over_processes(small_store: Store) -> None:
     assert [process.complete for process in small_store.processes()] == [True, False]
 
 
+def test_the_median_of_processes_is_that_of_most_launches(small_store: Store) -> None:
+    shape = {"grid": [2, 1, 1], "block": [64, 1, 1], "shared": 0, "total_ns": 1}
+    recording = small_store.recording_path(small_store.recording().id)
+    for rank, (launches, median) in enumerate([(4, 900), (5, 100), (2, 0), (6, 110)]):
+        pack = PackWriter(recording / f"node2-{rank}-1.r3pack")
+        pack.process()
+        times = {"launches": launches} | ({"median_ns": median} if median else {})
+        pack.kernel("f" * 64, "_Z3newv", launches=launches, shapes=[shape | times])
+    (found,) = small_store.find_kernel("_Z3newv").shapes
+    assert (found.launches, found.median_ns) == (17, 110)
+
+
 def test_a_kernel_on_two_devices_of_one_process_is_one_kernel(small_store: Store) -> None:
     module = small_store.kernels()[0].module
     pack = PackWriter(small_store.recording_path("20260102-030405-abcd") / "node2-1-1.r3pack")

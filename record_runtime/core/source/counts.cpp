@@ -33,7 +33,23 @@ bool Shape::wantsTime() const { return timed < AlwaysTimed || launches % TimedEv
 
 void Shape::planNext(const Quota &quota) {
   std::uint64_t current = launches - 1;
-  next = std::max(current + 1, current * growth(quota));
+  next = quota.every ? current + quota.every : std::max(current + 1, current * growth(quota));
+}
+
+void Shape::addTime(std::uint64_t nanoseconds) {
+  ++timed;
+  timedSum += nanoseconds;
+  if (firstTimes.size() < AlwaysTimed)
+    firstTimes.push_back(nanoseconds);
+}
+
+std::uint64_t Shape::medianTime() const {
+  if (firstTimes.empty())
+    return 0;
+  std::vector<std::uint64_t> sorted = firstTimes;
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
 std::uint64_t Shape::totalTime() const {
@@ -49,11 +65,15 @@ std::size_t GeometryHash::operator()(const Geometry &geometry) const {
 }
 
 Shape &Kernel::shape(const Geometry &geometry) {
+  if (lastShape && lastShape->geometry == geometry)
+    return *lastShape;
   auto known = shapes.find(geometry);
-  if (known != shapes.end())
-    return known->second;
-  Geometry counted = geometry;
-  if (shapes.size() >= ShapeLimit)
-    counted = {{0, 0, 0}, {0, 0, 0}, 0};
-  return shapes.try_emplace(counted, counted).first->second;
+  if (known == shapes.end()) {
+    Geometry counted = geometry;
+    if (shapes.size() >= ShapeLimit)
+      counted = {{0, 0, 0}, {0, 0, 0}, 0};
+    known = shapes.try_emplace(counted, counted).first;
+  }
+  lastShape = &known->second; // elements of the map stay where they are
+  return *lastShape;
 }

@@ -8,12 +8,14 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace r3 {
 
 /// How many launches of one kernel and shape are kept, and when.
 struct Quota {
   std::uint64_t launches, heldOut, skip;
+  std::uint64_t every; ///< distance of recorded launches; 0: it grows
 };
 
 /// Counts of one kernel with one geometry. Guarded by its kernel's lock.
@@ -26,10 +28,15 @@ public:
   bool nextIsHeldOut(const Quota &quota) const;
   /// Whether this launch's time should be taken: all of the first, then a sample.
   bool wantsTime() const;
-  /// A recording was begun: the next one comes at a later, growing ordinal.
+  /// A recording was begun: the next one comes later.
   void planNext(const Quota &quota);
+  /// The recording failed for a reason that won't come again: the next launch is taken in its stead.
+  void planAtOnce() { next = 0; }
+  void addTime(std::uint64_t nanoseconds);
   /// Time of all launches, scaled from those whose time was taken.
   std::uint64_t totalTime() const;
+  /// Median of the first times, 0 without any: spared by what only some launches pay for.
+  std::uint64_t medianTime() const;
 
   const Geometry geometry;
   std::uint64_t launches = 0;
@@ -37,6 +44,9 @@ public:
   std::uint64_t kept = 0, keptHeldOut = 0;
   std::uint64_t next = 0; // launch of this shape to record next
   bool counted = false;   // among its kernel's recorded shapes
+
+private:
+  std::vector<std::uint64_t> firstTimes;
 };
 
 struct GeometryHash {
@@ -54,6 +64,7 @@ public:
   Kernel(const KernelDescription &description, bool selected, SnapshotKind snapshot)
       : description(description), selected(selected), snapshot(snapshot) {}
 
+  /// Finds or begins the counts of a geometry. Its lock must be held.
   Shape &shape(const Geometry &geometry);
 
   const KernelDescription description;
@@ -65,6 +76,7 @@ public:
   std::uint64_t launches = 0, recorded = 0;
   std::map<std::string, std::uint64_t> refusals;
   std::unordered_map<Geometry, Shape, GeometryHash> shapes;
+  Shape *lastShape = nullptr; ///< most kernels are launched with one geometry, again and again
   std::size_t recordedShapes = 0;
   std::unordered_set<std::string> identities;
   bool changed = false; ///< since its last document

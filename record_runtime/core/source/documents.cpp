@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "documents.h"
+#include "ranks.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -55,17 +55,9 @@ json arguments() {
   return list;
 }
 
-/// Rank of this process as the usual launchers tell it.
 json rank() {
-  for (const char *variable :
-       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"})
-    if (const char *value = std::getenv(variable)) {
-      char *end = nullptr;
-      long parsed = std::strtol(value, &end, 10);
-      if (end != value && !*end)
-        return parsed;
-    }
-  return nullptr;
+  std::optional<long> known = processRank();
+  return known ? json(*known) : json(nullptr);
 }
 
 json memoryEntry(const CapturedMemory &memory) {
@@ -130,7 +122,8 @@ std::string r3::kernelDocument(const Kernel &kernel) {
                       {"block", triple(geometry.block)},
                       {"shared", geometry.shared},
                       {"launches", shape.launches},
-                      {"total_ns", shape.totalTime()}});
+                      {"total_ns", shape.totalTime()},
+                      {"median_ns", shape.medianTime()}});
   }
   for (const auto &[reason, launches] : kernel.refusals)
     refusals.push_back({{"reason", reason}, {"launches", launches}});

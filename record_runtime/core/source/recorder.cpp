@@ -5,6 +5,7 @@
 #include "documents.h"
 #include "pack.h"
 #include "r3core/log.h"
+#include "ranks.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -87,9 +88,9 @@ private:
 class Recorder::Implementation {
 public:
   Implementation(const Settings &settings, const ProcessInfo &process, Memory &memory)
-      : settings(settings), quota{settings.launches, settings.heldOut, settings.skip},
-        filter(settings.kernels), memory(memory), stem(packStem()),
-        pack(settings.directory + "/" + stem + ".r3pack", settings.quotaBytes) {
+      : settings(settings), quota{settings.launches, settings.heldOut, settings.skip, settings.every},
+        filter(settings.kernels), takesPart(isAmong(settings.ranks, processRank())), memory(memory),
+        stem(packStem()), pack(settings.directory + "/" + stem + ".r3pack", settings.quotaBytes) {
     if (!pack.opened()) {
       message("can't write a recording in '%s': %s; the program runs unrecorded", settings.directory.c_str(),
               std::strerror(errno));
@@ -111,6 +112,7 @@ public:
   const Settings settings;
   const Quota quota;
   const NameFilter filter;
+  const bool takesPart; ///< this process's launches are recorded, not only counted
   Memory &memory;
   const std::string stem;
   PackWriter pack;
@@ -261,7 +263,7 @@ void Recorder::addForeignModule(const std::string &module, const std::string &bi
 }
 
 Kernel &Recorder::addKernel(const KernelDescription &description) {
-  bool selected = implementation->filter.matches(description.name);
+  bool selected = implementation->takesPart && implementation->filter.matches(description.name);
   std::lock_guard lock(implementation->mutex);
   for (Kernel &kernel : implementation->kernels)
     if (kernel.description.name == description.name && kernel.description.module == description.module &&
@@ -303,8 +305,7 @@ void Recorder::timed(const Decision &decision, std::uint64_t time) {
   if (implementation->idle() || !decision.shape)
     return;
   std::lock_guard lock(decision.kernel->mutex);
-  ++decision.shape->timed;
-  decision.shape->timedSum += time;
+  decision.shape->addTime(time);
   decision.kernel->changed = true;
 }
 
@@ -361,8 +362,10 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
   bool isNew;
   {
     std::lock_guard lock(kernel.mutex);
-    if (reason == Capture::ChangedUnreached)
+    if (reason == Capture::ChangedUnreached) {
       kernel.snapshot = SnapshotKind::All;
+      capture->decision.shape->planAtOnce();
+    }
     kernel.wholeArenaChecked = true;
     isNew = !reason && kernel.identities.insert(identity).second;
     kernel.recorded += isNew;

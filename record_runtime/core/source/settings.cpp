@@ -37,6 +37,8 @@ Settings r3::settingsFromEnvironment() {
   number("R3_RECORD_LAUNCHES", settings.launches);
   number("R3_RECORD_HELD_OUT", settings.heldOut);
   number("R3_RECORD_SKIP", settings.skip);
+  number("R3_RECORD_EVERY", settings.every);
+  settings.ranks = text("R3_RECORD_RANKS");
   number("R3_RECORD_QUOTA_BYTES", settings.quotaBytes);
   number("R3_RECORD_DEADLINE_MS", settings.deadlineMilliseconds);
   number("R3_RECORD_ARENA_BASE", settings.arenaBase);

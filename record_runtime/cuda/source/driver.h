@@ -25,6 +25,7 @@ struct Driver {
   F(cuMemGetAllocationGranularity)                                                                           \
   F(cuMemGetAddressRange_v2)                                                                                 \
   F(cuMemHostAlloc)                                                                                          \
+  F(cuMemHostGetDevicePointer_v2)                                                                            \
   F(cuMemcpyDtoH_v2)                                                                                         \
   F(cuEventCreate)                                                                                           \
   F(cuEventRecord)                                                                                           \
@@ -32,11 +33,14 @@ struct Driver {
   F(cuEventElapsedTime)                                                                                      \
   F(cuEventDestroy_v2)                                                                                       \
   F(cuStreamIsCapturing)                                                                                     \
+  F(cuStreamWaitValue32_v2)                                                                                  \
   F(cuThreadExchangeStreamCaptureMode)                                                                       \
+  F(cuFuncLoad)                                                                                              \
   F(cuFuncGetName)                                                                                           \
   F(cuFuncGetModule)                                                                                         \
   F(cuFuncGetAttribute)                                                                                      \
   F(cuFuncGetParamInfo)                                                                                      \
+  F(cuKernelGetFunction)                                                                                     \
   F(cuKernelGetName)                                                                                         \
   F(cuKernelGetLibrary)                                                                                      \
   F(cuKernelGetAttribute)                                                                                    \

@@ -224,16 +224,24 @@ CUresult Session::record(const LaunchRequest &request, RealCall call, Target &ta
     return timed(context, request.stream, decision, call);
   }
 
+  std::optional<Held> held; // code that isn't loaded yet would have the launch wait for the held stream
+  timer.prepare(context, request.stream);
+  if (Targets::load(request.function))
+    held.emplace(hold, context, request.stream);
   auto events = timer.begin(context, request.stream);
   CUresult result = call();
   if (result != CUDA_SUCCESS) {
+    held.reset();
+    if (events)
+      timer.recycle(*events);
     recorder().abandon(std::move(capture), "its launch failed");
     return result;
   }
   if (events)
     timer.end(*events, request.stream, decision, recorder());
+  bool queuedInTime = !held || held->end();
   reason = makeIdle(target, context);
-  std::uint64_t time = events && reason.empty() ? timer.elapsed(*events) : 0;
+  std::uint64_t time = events && reason.empty() && queuedInTime ? timer.elapsed(*events) : 0;
   timer.collect(recorder()); // so that the counts written with this launch have its time
   if (!reason.empty()) {
     recorder().abandon(std::move(capture), reason);
@@ -265,6 +273,7 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
 
 void Session::contextGone(CUcontext context) {
   timer.forget(context);
+  hold.forget(context);
   memory.contextGone();
   targets.forget();
 }

@@ -6,6 +6,7 @@
 #include "gate.h"
 #include "images.h"
 #include "r3core/recorder.h"
+#include "stream_hold.h"
 #include "synchronizer.h"
 #include "targets.h"
 #include "timer.h"
@@ -75,6 +76,7 @@ private:
   Gate gate;
   Timer timer;
   Synchronizer synchronizer;
+  StreamHold hold;
   std::once_flag recorderOnce;
   std::unique_ptr<Recorder> theRecorder;
   std::atomic<Kernel *> graphKernel{nullptr};

@@ -48,6 +48,14 @@ public:
     }
   }
 
+  /// In the current context; null if the driver doesn't say.
+  CUfunction code() const {
+    CUfunction found = isKernel ? nullptr : function;
+    if (isKernel && driver().cuKernelGetFunction)
+      driver().cuKernelGetFunction(&found, kernel);
+    return found;
+  }
+
   bool global(const std::string &wanted, CUdeviceptr &address, std::size_t &size) const {
     CUresult result = isKernel ? driver().cuLibraryGetGlobal(&address, &size, library, wanted.c_str())
                                : driver().cuModuleGetGlobal_v2(&address, &size, module, wanted.c_str());
@@ -126,6 +134,11 @@ void Targets::forget() {
   for (auto &[handle, target] : known)
     forgotten.push_back(std::move(target));
   known.clear();
+}
+
+bool Targets::load(CUfunction function) {
+  CUfunction code = Function(function).code();
+  return code && driver().cuFuncLoad && driver().cuFuncLoad(code) == CUDA_SUCCESS;
 }
 
 std::unique_ptr<Target> Targets::resolve(CUfunction handle, Recorder &recorder) {

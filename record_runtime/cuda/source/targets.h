@@ -30,6 +30,9 @@ public:
   Target &find(CUfunction function, CUcontext context, Recorder &recorder);
   /// Something was unloaded: handles may come back with another meaning.
   void forget();
+  /// Has the driver load the kernel's code, which it else does, waiting for the device, at the first launch.
+  /// False if that can't be told to have happened.
+  static bool load(CUfunction function);
 
 private:
   struct Handle {

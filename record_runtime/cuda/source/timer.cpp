@@ -3,6 +3,7 @@
 #include "captures.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace r3;
 using namespace r3::cuda;
@@ -35,6 +36,11 @@ std::optional<Timer::Events> Timer::begin(CUcontext context, CUstream stream) {
   return std::nullopt;
 }
 
+void Timer::prepare(CUcontext context, CUstream stream) {
+  if (auto events = begin(context, stream))
+    recycle(*events);
+}
+
 void Timer::end(const Events &events, CUstream stream, const Decision &decision, Recorder &recorder) {
   if (driver().cuEventRecord(events.stop, stream) != CUDA_SUCCESS)
     return recycle(events);
@@ -53,7 +59,7 @@ std::uint64_t Timer::elapsed(const Events &events) {
   if (!driver().cuEventElapsedTime ||
       driver().cuEventElapsedTime(&milliseconds, events.start, events.stop) != CUDA_SUCCESS)
     return 0;
-  return std::uint64_t(double(milliseconds) * 1e6);
+  return std::uint64_t(std::llround(double(milliseconds) * 1e6));
 }
 
 void Timer::recycle(const Events &events) {

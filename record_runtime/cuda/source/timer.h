@@ -22,6 +22,8 @@ public:
 
   /// Nothing when too many times are outstanding, or the stream takes no event.
   std::optional<Events> begin(CUcontext context, CUstream stream);
+  /// Makes what begin() needs, so that begin() itself takes no time.
+  void prepare(CUcontext context, CUstream stream);
   /// The time is handed to `recorder` once it is known.
   void end(const Events &events, CUstream stream, const Decision &decision, Recorder &recorder);
   /// For a launch that is known to be over: its time in nanoseconds, 0 if unknown.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A small CUDA driver on host memory, for tests: one device, whose single queue runs on a thread of its own.
+// Its clock counts what it runs: a kernel takes 10 us a block, and 5 us pass whenever it waits for the host.
+//
+// FAKE_CUDA_MEMORY: bytes of device memory. FAKE_CUDA_BLOCKING: every launch waits for its end.
+// FAKE_CUDA_NO_WAIT: streams can't wait for a value in memory.
 
 #include "fake_image.h"
 
 #include <cuda.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +33,8 @@ namespace {
 
 constexpr int ContextMagic = 0x434f4e54, FunctionMagic = 0x46554e43, KernelMagic = 0x4b45524e;
 constexpr std::size_t Granularity = std::size_t(2) << 20;
+
+constexpr std::uint64_t BlockTime = 10000, IdleTime = 5000; // nanoseconds
 
 /// The device: runs what is queued, in order.
 class Queue {
@@ -56,10 +61,14 @@ public:
     return done >= goal;
   }
 
+  std::uint64_t clock = 0; // nanoseconds; its tasks' own
+
 private:
   void work() {
     std::unique_lock lock(mutex);
     for (;;) {
+      if (tasks.empty())
+        clock += IdleTime;
       changed.wait(lock, [&] { return !tasks.empty(); });
       auto task = std::move(tasks.front());
       tasks.pop_front();
@@ -80,7 +89,7 @@ private:
 
 struct Event {
   std::uint64_t goal = 0;
-  std::chrono::steady_clock::time_point time;
+  std::uint64_t time = 0;
 };
 
 struct Library {
@@ -252,7 +261,10 @@ CUresult launch(CUfunction handle, fake::Extent grid, fake::Extent block, CUstre
       arguments.push_back(buffer->data() + function->function->parameters[i].offset);
     fake::Launch launch{grid, block, arguments.data(), globalOf, function->library};
     function->function->run(launch);
+    device().queue.clock += BlockTime * grid.x;
   });
+  if (std::getenv("FAKE_CUDA_BLOCKING"))
+    device().queue.wait();
   return CUDA_SUCCESS;
 }
 
@@ -436,7 +448,7 @@ FAKE cuEventDestroy_v2(CUevent event) {
 }
 FAKE cuEventRecord(CUevent handle, CUstream) {
   auto *event = reinterpret_cast<Event *>(handle);
-  device().queue.push([event] { event->time = std::chrono::steady_clock::now(); });
+  device().queue.push([event] { event->time = device().queue.clock; });
   return event->goal = device().queue.mark(), CUDA_SUCCESS;
 }
 FAKE cuEventQuery(CUevent handle) {
@@ -445,7 +457,7 @@ FAKE cuEventQuery(CUevent handle) {
 FAKE cuEventSynchronize(CUevent) { return device().queue.wait(), CUDA_SUCCESS; }
 FAKE cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent stop) {
   auto duration = reinterpret_cast<Event *>(stop)->time - reinterpret_cast<Event *>(start)->time;
-  return *milliseconds = std::chrono::duration<float, std::milli>(duration).count(), CUDA_SUCCESS;
+  return *milliseconds = float(double(duration) * 1e-6), CUDA_SUCCESS;
 }
 FAKE cuStreamCreate(CUstream *stream, unsigned) {
   return *stream = reinterpret_cast<CUstream>(new int), CUDA_SUCCESS;
@@ -453,6 +465,16 @@ FAKE cuStreamCreate(CUstream *stream, unsigned) {
 FAKE cuStreamDestroy_v2(CUstream) { return CUDA_SUCCESS; }
 FAKE cuStreamSynchronize(CUstream) { return device().queue.wait(), CUDA_SUCCESS; }
 FAKE cuStreamQuery(CUstream) { return CUDA_SUCCESS; }
+FAKE cuStreamWaitValue32_v2(CUstream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+  if (std::getenv("FAKE_CUDA_NO_WAIT") || flags != CU_STREAM_WAIT_VALUE_GEQ)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  device().queue.push([=] {
+    auto *word = static_cast<volatile cuuint32_t *>(host(address));
+    while (std::int32_t(*word - value) < 0)
+      std::this_thread::yield();
+  });
+  return CUDA_SUCCESS;
+}
 FAKE cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
   *status =
       device().capturing.count(stream) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
@@ -502,6 +524,7 @@ FAKE cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
   *function = reinterpret_cast<CUfunction>(new Function{FunctionMagic, from->function, from->library});
   return CUDA_SUCCESS;
 }
+FAKE cuFuncLoad(CUfunction handle) { return asFunction(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
 FAKE cuFuncGetName(const char **name, CUfunction handle) {
   Function *function = asFunction(handle);
   return function ? (*name = function->function->name, CUDA_SUCCESS) : CUDA_ERROR_INVALID_HANDLE;

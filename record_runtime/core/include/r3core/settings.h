@@ -16,6 +16,8 @@ struct Settings {
   std::uint64_t launches = 3; ///< R3_RECORD_LAUNCHES: launches kept per kernel and shape
   std::uint64_t heldOut = 1;  ///< R3_RECORD_HELD_OUT: further ones that no search may see
   std::uint64_t skip = 0;     ///< R3_RECORD_SKIP: launches of each kernel passed over first
+  std::uint64_t every = 0;    ///< R3_RECORD_EVERY: distance of recorded launches; 0: it grows
+  std::string ranks;          ///< R3_RECORD_RANKS: "0,4-7": processes that record; empty: all of them
   SnapshotKind snapshot = SnapshotKind::Reachable; ///< R3_RECORD_SNAPSHOT: reachable or all
   std::uint64_t quotaBytes =
       UINT64_MAX; ///< R3_RECORD_QUOTA_BYTES: size at which a pack takes no more launches
