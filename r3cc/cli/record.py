@@ -34,6 +34,13 @@ BUILD_WITH = (
     "--skip", type=click.IntRange(0), default=0, show_default=True, help="First launches of a kernel to pass over."
 )
 @click.option(
+    "--every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Record every N-th launch of a kernel and shape.  [default: ever larger steps]",
+)
+@click.option("--ranks", metavar="LIST", default="", help="MPI ranks that record (0,4-7).  [default: all]")
+@click.option(
     "--snapshot",
     type=click.Choice([kind.value for kind in Snapshot]),
     default=Snapshot.REACHABLE.value,
@@ -51,6 +58,8 @@ def record(
     launches: int,
     held_out: int,
     skip: int,
+    every: int | None,
+    ranks: str,
     snapshot: str,
     quota: int | None,
     device: str | None,
@@ -60,7 +69,7 @@ def record(
 
     Exits with the application's status; 128 + signal if one ended it.
     """
-    options = RecordOptions(kernels, launches, held_out, skip, Snapshot(snapshot), quota)
+    options = RecordOptions(kernels, launches, held_out, skip, Snapshot(snapshot), quota, every, ranks)
     with Store.create(store) as opened:
         finished = run_recording(opened, command, options, device)
         report(opened, store, finished)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import re
 import shutil
 from pathlib import Path
 
@@ -37,11 +38,16 @@ class RecordOptions(msgspec.Struct, frozen=True):
     snapshot: Snapshot = Snapshot.REACHABLE
     quota: int | None = None
     """Bytes that a process may write; None takes a quarter of the free disk."""
+    every: int | None = None
+    """Distance of recorded launches; None lets it grow, so that few are spread over a run of any length."""
+    ranks: str = ""
+    """Ranks that record, as in ``0,4-7``; the others only count. Empty takes all of them."""
 
 
 def recorder_environment(options: RecordOptions, recording: Path) -> dict[str, str]:
-    """Variables that the recorder reads. Raises UsageError for a regular expression that it would refuse."""
+    """Variables that the recorder reads. Raises UsageError for what it would refuse."""
     check_expression(options.kernels)
+    check_ranks(options.ranks)
     quota = options.quota if options.quota is not None else shutil.disk_usage(recording).free // 4
     return {
         "R3_RECORD_DIR": str(recording),
@@ -51,7 +57,16 @@ def recorder_environment(options: RecordOptions, recording: Path) -> dict[str, s
         "R3_RECORD_SKIP": str(options.skip),
         "R3_RECORD_SNAPSHOT": options.snapshot.value,
         "R3_RECORD_QUOTA_BYTES": str(quota),
+        "R3_RECORD_EVERY": str(options.every or 0),
+        "R3_RECORD_RANKS": options.ranks,
     }
+
+
+def check_ranks(text: str) -> None:
+    """Raise UsageError unless ``text`` is empty or a list of ranks and ranges of them."""
+    ranges = [re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part) for part in text.split(",")] if text else []
+    if not all(found and int(found[1]) <= int(found[2] or found[1]) for found in ranges):
+        raise UsageError(f"--ranks '{text}' is not a list of ranks like 0,4-7")
 
 
 def check_expression(text: str) -> None:

@@ -13,7 +13,7 @@ from r3cc.record.run import choose_device, joined_environment
 
 
 def test_every_option_becomes_a_variable(tmp_path: Path) -> None:
-    options = RecordOptions("step|flux", 5, 2, 7, Snapshot.ALL, 1 << 30)
+    options = RecordOptions("step|flux", 5, 2, 7, Snapshot.ALL, 1 << 30, 10, "0,4-7")
     assert recorder_environment(options, tmp_path) == {
         "R3_RECORD_DIR": str(tmp_path),
         "R3_RECORD_KERNELS": "step|flux",
@@ -22,6 +22,8 @@ def test_every_option_becomes_a_variable(tmp_path: Path) -> None:
         "R3_RECORD_SKIP": "7",
         "R3_RECORD_SNAPSHOT": "all",
         "R3_RECORD_QUOTA_BYTES": "1073741824",
+        "R3_RECORD_EVERY": "10",
+        "R3_RECORD_RANKS": "0,4-7",
     }
 
 
@@ -33,6 +35,12 @@ def test_the_default_quota_is_part_of_the_free_disk(tmp_path: Path) -> None:
 def test_a_bad_expression_is_a_sentence(tmp_path: Path, expression: str) -> None:
     with pytest.raises(UsageError, match="regular expression"):
         recorder_environment(RecordOptions(expression), tmp_path)
+
+
+@pytest.mark.parametrize("ranks", ["a", "1,", "3-1", "-2", "1 2"])
+def test_bad_ranks_are_a_sentence(tmp_path: Path, ranks: str) -> None:
+    with pytest.raises(UsageError, match="list of ranks"):
+        recorder_environment(RecordOptions(ranks=ranks), tmp_path)
 
 
 def test_what_the_user_preloads_stays() -> None:

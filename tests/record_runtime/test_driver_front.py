@@ -13,6 +13,11 @@ from tests.record_runtime.bench import Bench, Recorded
 from tests.record_runtime.build_programs import BITCODE, CHASE, COUNT, HIDDEN, LOST, MODULE, SCALE, SPIN
 
 
+def written(launch: Launch) -> int:
+    """Place of a launch among all recorded ones."""
+    return int(launch.launch.split("/")[1])
+
+
 def floats(recorded: Recorded, launch: Launch, which: str) -> np.ndarray:
     (region,) = launch.regions
     return recorded.store.image(getattr(region, which), region.size).view(np.float32)
@@ -64,9 +69,7 @@ def test_launches_that_wait_are_let_go(bench: Bench) -> None:
     launches = [launch for name in (SCALE, CHASE, COUNT) for launch in recorded.launches(name)]
     assert len(launches) == 18
     # No time is taken of a launch whose hold had to be cut short; after 16 of them there are no holds.
-    assert [launch.time_ns == 0 for launch in sorted(launches, key=lambda l: int(l.launch.split("/")[1]))] == (
-        [True] * 16 + [False] * 2
-    )
+    assert [launch.time_ns == 0 for launch in sorted(launches, key=written)] == ([True] * 16 + [False] * 2)
 
 
 def test_launches_known_to_wait_are_not_held(bench: Bench) -> None:
@@ -157,6 +160,21 @@ def test_hidden_writes_fall_back_to_all_memory(bench: Bench) -> None:
     assert "its arguments don't lead to" in reason and count == 1
 
 
+@pytest.mark.parametrize(
+    ("settings", "ordinals"),
+    [
+        ({"R3_RECORD_LAUNCHES": "1", "R3_RECORD_HELD_OUT": "0"}, [1]),
+        ({"R3_RECORD_SKIP": "5"}, [6]),
+        ({"R3_RECORD_EVERY": "6"}, [1, 7, 13]),
+    ],
+)
+def test_the_launch_after_a_hidden_write_is_recorded(
+    bench: Bench, settings: dict[str, str], ordinals: list[int]
+) -> None:
+    launches = bench.record(bench.programs.dynamic, "hidden", **settings).launches(HIDDEN)
+    assert [launch.ordinal for launch in launches][: len(ordinals)] == ordinals
+
+
 def test_whole_memory_on_request(bench: Bench) -> None:
     recorded = bench.record(bench.programs.dynamic, "hidden", R3_RECORD_SNAPSHOT="all")
     assert recorded.launches(HIDDEN)[0].ordinal == 0
@@ -218,6 +236,34 @@ def test_skip_and_quota(bench: Bench) -> None:
     limits = {"R3_RECORD_SKIP": "5", "R3_RECORD_LAUNCHES": "1", "R3_RECORD_HELD_OUT": "0"}
     launches = bench.record(bench.programs.dynamic, "basic", **limits).launches(SCALE)
     assert [launch.ordinal for launch in launches] == [5]
+
+
+def test_every_nth_launch(bench: Bench) -> None:
+    settings = {"R3_RECORD_EVERY": "5", "R3_RECORD_SKIP": "2", "R3_RECORD_LAUNCHES": "2"}
+    launches = bench.record(bench.programs.dynamic, "basic", "30", **settings).launches(SCALE)
+    assert [launch.ordinal for launch in launches] == [2, 7, 12]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "variables", "recorded"),
+    [
+        ("0", {"OMPI_COMM_WORLD_RANK": "0"}, 3),
+        ("0", {"OMPI_COMM_WORLD_RANK": "1"}, 0),
+        ("0,2-3", {"PMI_RANK": "3"}, 3),
+        ("0,2-3", {"SLURM_PROCID": "4"}, 0),
+        ("0", {}, 3),
+    ],
+)
+def test_ranks_that_record(bench: Bench, ranks: str, variables: dict[str, str], recorded: int) -> None:
+    run = bench.record(bench.programs.dynamic, "basic", R3_RECORD_RANKS=ranks, **variables)
+    assert (run.kernel(SCALE).launches, run.kernel(SCALE).recorded) == (20, recorded)
+    assert run.store.processes()[0].rank == (int(next(iter(variables.values()))) if variables else None)
+
+
+def test_bad_ranks_are_said_once_and_harmless(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "basic", R3_RECORD_RANKS="3-1")
+    assert recorded.messages.count("R3_RECORD_RANKS is '3-1'") == 1
+    assert recorded.kernel(SCALE).recorded == 3
 
 
 def test_bad_setting_is_said_once_and_harmless(bench: Bench) -> None:

@@ -1,0 +1,32 @@
+"""`r3 record` with the recorder itself in front of a driver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from r3cc.toolchain.native import PREFIX_VARIABLE
+from tests.record_runtime.bench import Bench
+
+
+def record(bench: Bench, *options: str) -> str:
+    """What `r3 record` says of a run."""
+    prefix = str(bench.recorder.parents[2])
+    environment = bench.environment(**{PREFIX_VARIABLE: prefix, "PYTHONPATH": str(Path(__file__).parents[2])})
+    command = [sys.executable, "-c", "from r3cc.cli import main; main()", "record", "--store", "store", *options]
+    done = subprocess.run(command, env=environment, cwd=bench.folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_a_run_is_summed_up(bench: Bench) -> None:
+    said = record(bench, "--every", "5", "--", str(bench.programs.dynamic), "basic")
+    assert "3 kernels, 60 launches seen, 12 recorded" in said
+    assert "build it with" not in said
+
+
+def test_a_program_without_notes_is_told_once_what_to_build_it_with(bench: Bench) -> None:
+    said = record(bench, "--", str(bench.programs.dynamic), "foreign", "5")
+    assert said.count("build it with r3-clang++") == 1
+    assert "not recordable: 5 launches: no R3 note" in said
