@@ -1,12 +1,14 @@
 """The derived SQLite index: which pack holds which chunk and document.
 
 It can be deleted at any time: what it says is read from the packs again. Several processes may use it at once.
+Where it can't be written (a full disk, a store of someone else) it is made in memory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from r3cc.errors import R3Error
 from r3cc.store import documents
 from r3cc.store.pack import DamagedRecord, PackReader, Record, RecordType, Torn
 
@@ -82,7 +83,9 @@ class Index:
             try:
                 self._refresh()
             except sqlite3.OperationalError as error:
-                raise R3Error(f"cannot write the index {self._file}: {error}") from None
+                self._connection.close()
+                self._connection = _in_memory(self._file, error)
+                self._refresh()
             except sqlite3.DatabaseError:  # damaged behind our back
                 self._connection.close()
                 self._connection = _remake(self._file)
@@ -214,10 +217,15 @@ def _connect(path: Path) -> sqlite3.Connection:
     """Open the index; a damaged one or one of another version is made anew; in memory where nothing can be written."""
     try:
         return _prepare(path)
-    except sqlite3.OperationalError:
-        return _prepare(Path(":memory:"))
+    except sqlite3.OperationalError as error:
+        return _in_memory(path, error)
     except sqlite3.DatabaseError:
         return _remake(path)
+
+
+def _in_memory(path: Path, error: sqlite3.OperationalError) -> sqlite3.Connection:
+    sys.stderr.write(f"r3: cannot write {path}: {error}; the packs are read into memory instead\n")
+    return _prepare(Path(":memory:"))
 
 
 def _remake(path: Path) -> sqlite3.Connection:
