@@ -127,6 +127,7 @@ def _document(kernel: Kernel, device: str, settings: EvaluatorSettings, evaluati
         "baseline_ns": evaluation.baseline_ns,
         "ratio": evaluation.ratio,
         "app_ns": evaluation.app_ns,
+        "mark_overhead_ns": evaluation.mark_overhead_ns,
         "l2": evaluation.l2,
         "validation": {"launches": evaluation.launches, "mismatches": evaluation.mismatches},
         "resources": evaluation.resources,

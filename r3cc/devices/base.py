@@ -138,6 +138,13 @@ class Mark(Protocol):
         """Device time between two reached marks."""
         ...
 
+    def is_ahead(self) -> bool:
+        """Whether what was queued behind it so far does not wait for the host: the device has yet to reach it.
+
+        Always where launches are synchronous.
+        """
+        ...
+
 
 class Device(Protocol):
     """Runs kernels on memory at recorded addresses. One process, one thread, one device.
@@ -148,6 +155,11 @@ class Device(Protocol):
     @property
     def properties(self) -> Properties:
         """What the device is."""
+        ...
+
+    @property
+    def mark_overhead_ns(self) -> float:
+        """What two marks around a launch measure beyond the kernel; calibrated when it is first asked for."""
         ...
 
     @property
@@ -190,6 +202,13 @@ class Device(Protocol):
         """Copy on the device."""
         ...
 
+    def copy_pages(self, destination: int, source: int, size: int, pages: Range) -> None:
+        """Copy the listed pages of ``size`` bytes on the device, in one command; the last page may be short.
+
+        ``pages`` is device memory that holds numbers of pages of ``PAGE`` bytes, 32 bits each.
+        """
+        ...
+
     def fill(self, address: int, value: int, size: int) -> None:
         """Set ``size`` bytes to ``value``."""
         ...
@@ -207,7 +226,7 @@ class Device(Protocol):
         ...
 
     def hold(self, nanoseconds: int) -> None:
-        """Keep the device busy so that what is queued meanwhile runs back to back, where work is asynchronous."""
+        """Keep the device busy so that what is queued meanwhile runs back to back, where launches are asynchronous."""
         ...
 
     def flush_l2(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import statistics
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,18 @@ from r3cc.devices.base import (
     merge_pages,
 )
 
-_COMPARE_THREADS = 256
-_COMPARE_BLOCKS = 8192
+_PAGE_THREADS = 256
+_MOST_BLOCKS = 8192
+"""Blocks of kernels that work page by page."""
 _FREE_SHARED = 48 * 1024
 """Dynamic shared bytes that need no opt-in."""
 _WINDOW = 1 << 30
 """Addresses are reserved in multiples of this: for a few megabytes the driver ignores the address asked for."""
+
+_CALIBRATIONS = 51
+_BACK_TO_BACK = 64
+_CALIBRATION_HOLD_NS = 2_000_000
+_LONGEST_CALIBRATION_HOLD_NS = 32_000_000
 
 _FAULTS = (
     "ILLEGAL_ADDRESS",
@@ -159,6 +167,11 @@ def _window(wanted: Range) -> Range:
     return Range(start, -(-wanted.end // _WINDOW) * _WINDOW - start)
 
 
+def _page_geometry(pages: int) -> Geometry:
+    """For kernels with a block for a page at a time."""
+    return Geometry((min(pages, _MOST_BLOCKS), 1, 1), (_PAGE_THREADS, 1, 1), 0)
+
+
 class CudaMark:
     """A recorded event."""
 
@@ -173,6 +186,14 @@ class CudaMark:
         self._driver.call(DeviceError, api.cuEventSynchronize, self.event)
         milliseconds = self._driver.call(DeviceError, api.cuEventElapsedTime, earlier.event, self.event)
         return float(milliseconds) * 1e6
+
+    def is_ahead(self) -> bool:
+        """Whether the event is still to come."""
+        api = self._driver.api
+        if api.cuEventQuery(self.event) == (api.CUresult.CUDA_ERROR_NOT_READY,):
+            return True
+        self._driver.call(DeviceError, api.cuEventQuery, self.event)
+        return False
 
     def __del__(self) -> None:
         event = getattr(self, "event", None)
@@ -196,6 +217,8 @@ class CudaDevice:
         text = resources.files("r3cc.devices").joinpath("kernels.ptx").read_bytes()
         self._own_code = CudaCode(self._driver, text + b"\0")
         self._differences = self._own_code.function("r3_differences")
+        self._copy_pages = self._own_code.function("r3_copy_pages")
+        self._nothing = self._own_code.function("r3_nothing")
         self._hold = self._own_code.function("r3_hold")
 
     def _open(self, ordinal: int) -> Any:
@@ -243,6 +266,32 @@ class CudaDevice:
     def properties(self) -> Properties:
         """What the GPU is."""
         return self._properties
+
+    @cached_property
+    def mark_overhead_ns(self) -> float:
+        """Time of a marked launch that does nothing, less what each further one adds where several run."""
+        one = self._marked_launches(1)
+        each = (self._marked_launches(_BACK_TO_BACK) - one) / (_BACK_TO_BACK - 1)
+        return max(one - each, 0.0)
+
+    def _marked_launches(self, count: int) -> float:
+        """Median marked time of empty launches, back to back, in nanoseconds."""
+        self._marked_once(count)  # loads the kernel
+        return statistics.median(self._marked_once(count) for _ in range(_CALIBRATIONS))
+
+    def _marked_once(self, count: int) -> float:
+        hold_ns = _CALIBRATION_HOLD_NS
+        while True:
+            self.hold(hold_ns)
+            start = self.mark()
+            for _ in range(count):
+                self._nothing.launch(Geometry((1, 1, 1), (1, 1, 1), 0), Arguments(b"", ()))
+            end = self.mark()
+            queued_in_time = start.is_ahead()
+            self.synchronise()
+            if queued_in_time or hold_ns >= _LONGEST_CALIBRATION_HOLD_NS:
+                return end.nanoseconds_since(start)
+            hold_ns *= 2
 
     @property
     def granule(self) -> int:
@@ -330,6 +379,14 @@ class CudaDevice:
         if size:
             self._driver.call(DeviceError, self._driver.api.cuMemcpyDtoDAsync, destination, source, size, 0)
 
+    def copy_pages(self, destination: int, source: int, size: int, pages: Range) -> None:
+        """Queue one kernel that copies a page a block."""
+        count = pages.size // 4
+        if count:
+            buffer = np.array([destination, source, size, pages.address, count], np.uint64).tobytes()
+            arguments = Arguments(buffer, tuple((8 * index, 8) for index in range(5)))
+            self._copy_pages.launch(_page_geometry(count), arguments)
+
     def fill(self, address: int, value: int, size: int) -> None:
         """Queue a fill."""
         if size:
@@ -343,8 +400,7 @@ class CudaDevice:
         flags = self._flags_buffer(pages)
         buffer = np.array([left, right, size, flags], np.uint64).tobytes()
         arguments = Arguments(buffer, ((0, 8), (8, 8), (16, 8), (24, 8)))
-        geometry = Geometry((min(pages, _COMPARE_BLOCKS), 1, 1), (_COMPARE_THREADS, 1, 1), 0)
-        self._differences.launch(geometry, arguments)
+        self._differences.launch(_page_geometry(pages), arguments)
         return merge_pages(self.download(flags, pages), size)
 
     def _flags_buffer(self, pages: int) -> int:

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What replay runs on the device itself: finding the pages in which two memories differ, so that checking
-// never crosses the bus, and holding the device while work is queued, so that timed launches run back to
-// back. kernels.ptx is this file, compiled once by hand; the driver makes machine code of it at load:
+// never crosses the bus, copying scattered pages in one launch, and holding the device while work is queued,
+// so that a timed launch does not wait for the host. kernels.ptx is this file, compiled once by hand; the
+// driver makes machine code of it at load:
 //   clang++ -O3 --cuda-device-only --cuda-gpu-arch=sm_75 --cuda-feature=+ptx63 -S kernels.cu -o kernels.ptx
 
 constexpr unsigned kPage = 4096;
 constexpr unsigned kVector = 16;
+
+// Copied in one access, where a uint4 is copied in two.
+using Vector = unsigned __attribute__((ext_vector_type(4)));
 
 static __device__ bool differ(const unsigned char *left, const unsigned char *right,
                               unsigned long long bytes) {
@@ -36,6 +40,38 @@ extern "C" __global__ void r3_differences(const unsigned char *left, const unsig
       flags[page] = any != 0;
   }
 }
+
+static __device__ void copy(unsigned char *to, const unsigned char *from, unsigned long long bytes) {
+  const bool aligned =
+      ((reinterpret_cast<unsigned long long>(to) | reinterpret_cast<unsigned long long>(from)) &
+       (kVector - 1)) == 0;
+  if (aligned && bytes >= kVector) {
+    *reinterpret_cast<Vector *>(to) = *reinterpret_cast<const Vector *>(from);
+    return;
+  }
+  for (unsigned long long i = 0; i < bytes && i < kVector; ++i)
+    to[i] = from[i];
+}
+
+// One block of kPage / kVector threads copies a page at a time; pages holds their numbers.
+extern "C" __global__ void r3_copy_pages(unsigned char *__restrict__ to,
+                                         const unsigned char *__restrict__ from, unsigned long long size,
+                                         const unsigned *__restrict__ pages, unsigned long long count) {
+  unsigned long long i = blockIdx.x;
+  unsigned page = i < count ? pages[i] : 0;
+  while (i < count) {
+    i += gridDim.x;
+    // Fetched early: the next page does not wait for its number.
+    const unsigned next = i < count ? pages[i] : 0;
+    const unsigned long long at = 1ull * page * kPage + threadIdx.x * kVector;
+    if (at < size)
+      copy(to + at, from + at, size - at);
+    page = next;
+  }
+}
+
+// What a launch costs that does nothing.
+extern "C" __global__ void r3_nothing() {}
 
 // Spins for a while on one thread.
 extern "C" __global__ void r3_hold(unsigned long long nanoseconds) {

@@ -7,13 +7,14 @@ fit, so that neither restoring nor checking crosses the bus.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.devices.base import Code, Device, LoadError, OutOfDeviceMemory, Range
+from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
 from r3cc.replay.compare import Area, Piece
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements
 from r3cc.replay.facts import KernelFacts
@@ -26,8 +27,14 @@ Bytes = npt.NDArray[np.uint8]
 POISON = 0xFF
 """Fills mapped memory that was not captured: a kernel that reads it gets NaN, not a lucky zero."""
 
+_FEW_COPIES = 4
+"""Ranges that are restored one by one; more are listed, page by page, for one command."""
+
 _MOST_COPIES = 64
-"""Copies that one restore may take: each costs the host a few microseconds."""
+"""Copies that restoring what is not listed may take: each costs the host a few microseconds."""
+
+_NEAR = 64 << 10
+"""Bytes between two differences that are transferred with them: that takes no longer than a transfer's start."""
 
 _WINDOW = 64 << 20
 """Bytes that are compared at a time where an image does not fit on the device."""
@@ -38,6 +45,10 @@ class Image(Protocol):
 
     def restore(self, address: int, ranges: Iterable[Range]) -> None:
         """Copy ranges (offsets in the image) to memory that begins at ``address``."""
+        ...
+
+    def restorer(self, ranges: Sequence[Range]) -> Callable[[int], None]:
+        """What copies these sorted ranges to memory at an address, made for many times."""
         ...
 
     def differences(self, address: int) -> list[Range]:
@@ -63,6 +74,15 @@ class DeviceImage:
         for part in ranges:
             self._device.copy(address + part.address, self._address + part.address, part.size)
 
+    def restorer(self, ranges: Sequence[Range]) -> Callable[[int], None]:
+        """A few copies, or one of the pages that many ranges touch, by a list on the device."""
+        if len(ranges) <= _FEW_COPIES:
+            return partial(self.restore, ranges=ranges)
+        numbers = page_numbers(ranges)
+        pages = Range(self._device.allocate(numbers.nbytes), numbers.nbytes)
+        self._device.upload(pages.address, numbers.view(np.uint8))
+        return lambda address: self._device.copy_pages(address, self._address, self._size, pages)
+
     def differences(self, address: int) -> list[Range]:
         """Compare on the device."""
         return self._device.differences(address, self._address, self._size)
@@ -83,6 +103,10 @@ class HostImage:
         """Upload."""
         for part in ranges:
             self._device.upload(address + part.address, self.read(part))
+
+    def restorer(self, ranges: Sequence[Range]) -> Callable[[int], None]:
+        """Few uploads."""
+        return partial(self.restore, ranges=coalesce(list(ranges)))
 
     def differences(self, address: int) -> list[Range]:
         """Upload a window at a time and compare there."""
@@ -158,8 +182,8 @@ class Block:
         self.areas = areas
         self._before = before
         self._after = after
-        self._changes: list[Range] | None = [] if before is after else None
-        """What the recorded launch changed; None until memory was there to compare with."""
+        self._restore_changes: Callable[[int], None] | None = before.restorer([]) if before is after else None
+        """Restores what the recorded launch changed; None until memory was there to compare with."""
         self._strays: list[Range] = []
         """What else may differ from ``before``."""
 
@@ -169,28 +193,30 @@ class Block:
 
     def assume_all_changed(self) -> None:
         """Restore all of it every time, without finding out what the launch changes: for small memory."""
-        self._changes = [Range(0, self.size)]
+        self._restore_changes = self._before.restorer([Range(0, self.size)])
 
     def restore(self, address: int) -> None:
         """Put back what the recorded launch changes and what the last check found different."""
-        self._before.restore(address, coalesce(union((self._changes or []) + self._strays)))
+        if self._restore_changes is not None:
+            self._restore_changes(address)
+        self._before.restore(address, coalesce(self._strays))
         self._strays = []
 
     def learn(self, address: int) -> None:
         """Find out, once and in freshly restored memory, what the recorded launch changed."""
-        if self._changes is None:
-            self._changes = self._after.differences(address)
+        if self._restore_changes is None:
+            self._restore_changes = self._before.restorer(self._after.differences(address))
 
     def judge(self, device: Device, address: int, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
         """Compare memory with the image after the launch. What differs is restored next time, too."""
-        self._strays = self._after.differences(address)
+        self._strays = join_near(self._after.differences(address))
         found = [area.judge(self._pieces(device, address, area), tolerances.get(area.element)) for area in self.areas]
         found.append(self._judge_outside(device, address))
         return [mismatch for mismatch in found if mismatch is not None]
 
     def observe(self, device: Device, address: int) -> Overlay:
         """What memory holds, as its difference from the image after the launch."""
-        self._strays = self._after.differences(address)
+        self._strays = join_near(self._after.differences(address))
         patches = [(part, _download(device, address, part)) for part in self._strays]
         return Overlay(self._after, patches)
 
@@ -343,9 +369,25 @@ def coalesce(ranges: list[Range]) -> list[Range]:
     if len(ranges) <= _MOST_COPIES:
         return ranges
     gaps = sorted(right.address - left.end for left, right in pairwise(ranges))
-    widest_closed = gaps[len(ranges) - _MOST_COPIES - 1]
-    padded = [Range(each.address, each.size + widest_closed) for each in ranges]
-    return [Range(each.address, each.size - widest_closed) for each in union(padded)]
+    return _close_gaps(ranges, gaps[len(ranges) - _MOST_COPIES - 1])
+
+
+def join_near(ranges: Iterable[Range]) -> list[Range]:
+    """Ranges that hold the given ones, so few that transferring each by itself is no waste."""
+    return _close_gaps(ranges, _NEAR)
+
+
+def _close_gaps(ranges: Iterable[Range], widest: int) -> list[Range]:
+    padded = [Range(each.address, each.size + widest) for each in ranges]
+    return [Range(each.address, each.size - widest) for each in union(padded)]
+
+
+def page_numbers(ranges: Iterable[Range]) -> npt.NDArray[np.uint32]:
+    """Numbers of the pages that sorted ranges touch, each once."""
+    pages = union(
+        Range(each.address // PAGE, -(-each.end // PAGE) - each.address // PAGE) for each in ranges if each.size
+    )
+    return np.concatenate([np.arange(each.address, each.end, dtype=np.uint32) for each in pages])
 
 
 def clip(ranges: Iterable[Range], window: Range) -> list[Range]:

@@ -117,6 +117,8 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Cache state of the timed launches; None on a device without the choice."""
     app_ns: float = 0.0
     """The kernel's time per launch in the application, weighted likewise; 0 when it was not taken."""
+    mark_overhead_ns: float = 0.0
+    """What was subtracted from each marked time: the cost of the marks themselves, calibrated on the device."""
     resources: dict[str, int] = {}
     """Registers, spills, shared bytes, … as the device's tool reports them."""
     phases_ns: dict[str, int] = {}

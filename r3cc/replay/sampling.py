@@ -1,13 +1,14 @@
 """Timing of launches by the device's own clock.
 
-A sample is the mean over a few launches, each timed by marks around it, each on freshly restored memory, all queued
-while the device is held busy, so that no launch waits for the host. Where there are several, one more goes first.
+A sample is the mean over a few launches, each timed by marks around it, each on freshly restored memory, each queued
+with its marks while the device is held busy, so that it does not wait for the host. A launch that may have waited is
+taken again under a longer hold. What the marks themselves cost is subtracted. Where a sample has several launches, one
+more goes first.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 
 from r3cc.devices.base import Arguments, Device, Function, Geometry, Mark
@@ -18,8 +19,10 @@ SHORT_NS = 10_000.0
 """Launches shorter than this are timed several to a sample."""
 _SAMPLE_NS = 100_000.0
 _MOST_LAUNCHES = 16
-_FIRST_HOLD_NS = 2_000_000
-_LONGEST_HOLD_NS = 20_000_000
+_FIRST_HOLD_NS = 200_000
+_LONGEST_HOLD_NS = 12_800_000
+SHORTEST_NS = 100.0
+"""What is left of a launch's time at least when the cost of its marks is subtracted."""
 
 
 class Runnable:
@@ -47,25 +50,38 @@ class Sampler:
             L2State.WARM: self._restore_warm,
         }[state]
         self._hold_ns = _FIRST_HOLD_NS
+        self.late = 0
+        """Launches that waited for the host under the longest hold, too: their times are too long."""
 
     def sample(self, runnable: Runnable, launches: int) -> float:
         """Mean device time of ``launches`` launches, in nanoseconds."""
-        began = time.perf_counter_ns()
-        self._device.hold(self._hold_ns)
         if launches > 1:
-            self._timed(runnable)  # the first of several short launches pays for what ran before it
+            self._marked(runnable)  # the first of several short launches pays for what ran before it
         marks = [self._timed(runnable) for _ in range(launches)]
-        queued = time.perf_counter_ns() - began
         self._device.synchronise()
-        # The next sample queues about as long: hold the device for that and a half.
-        self._hold_ns = min(max(self._hold_ns // 2, queued + queued // 2), _LONGEST_HOLD_NS)
-        return sum(end.nanoseconds_since(start) for start, end in marks) / launches
+        return sum(map(self._nanoseconds, marks)) / launches
 
     def _timed(self, runnable: Runnable) -> tuple[Mark, Mark]:
+        """The marks of a launch that was queued in time."""
+        while True:
+            start, end = self._marked(runnable)
+            if start.is_ahead():
+                return start, end
+            if self._hold_ns >= _LONGEST_HOLD_NS:
+                self.late += 1
+                return start, end
+            self._hold_ns *= 2
+
+    def _marked(self, runnable: Runnable) -> tuple[Mark, Mark]:
         self._prepare(runnable)
+        self._device.hold(self._hold_ns)
         start = self._device.mark()
         runnable.launch()
         return start, self._device.mark()
+
+    def _nanoseconds(self, marks: tuple[Mark, Mark]) -> float:
+        start, end = marks
+        return max(end.nanoseconds_since(start) - self._device.mark_overhead_ns, SHORTEST_NS)
 
     def _restore(self, runnable: Runnable) -> None:
         runnable.memory.restore()

@@ -77,6 +77,7 @@ class Measurement(msgspec.Struct, frozen=True):
     launches: int = 0
     l2: L2State | None = None
     app_ns: float = 0.0
+    mark_overhead_ns: float = 0.0
     resources: dict[str, int] = {}
     phases_ns: dict[str, int] = {}
 
@@ -141,6 +142,8 @@ class ReplaySession:
         with self._stage(Stage.LOAD):
             self._baseline = device.load(baseline)
             self._baseline_function = self._baseline.function(facts.name)
+        with self._stage(Stage.PREPARE):
+            self._mark_overhead_ns = device.mark_overhead_ns
         for case in self._cases + self._held_out:
             self._probe(case)
         self._cases.sort(key=lambda case: -case.weight * case.expected_ns)
@@ -202,9 +205,12 @@ class ReplaySession:
                 mismatches = candidate.memory.judge(self._tolerances)
             if message or mismatches:
                 break
+        message = message or _late(sampler)
+        if mismatches:
+            message = f"{case.launch.launch}: the result differs after repeated launches"
         return Measurement(
             Status.MISMATCH if mismatches else Status.OK,
-            f"{case.launch.launch}: the result differs after repeated launches" if mismatches else message,
+            message,
             time_ns=_weighted(measured, _candidate),
             baseline_ns=_weighted(measured, _baseline),
             ratio=_ratio(measured),
@@ -212,6 +218,7 @@ class ReplaySession:
             launches=validated,
             l2=self._state,
             app_ns=_app_time([samples.case for samples in measured]),
+            mark_overhead_ns=self._mark_overhead_ns,
             resources=resources,
             phases_ns=dict(self._phases),
         )
@@ -276,7 +283,7 @@ class ReplaySession:
         app = _app_time(self._cases)
         if len(possible) == 1 or not app:
             return possible[0]
-        return min(possible, key=lambda state: abs(self._baseline_time(state) - app))
+        return nearer_state(self._baseline_time(L2State.WARM), self._baseline_time(L2State.COLD), app)
 
     def _baseline_time(self, state: L2State | None) -> float:
         sampler = Sampler(self._device, state)
@@ -378,6 +385,20 @@ def status_of(error: DeviceError) -> Status:
         OutOfDeviceMemory: Status.OUT_OF_MEMORY,
     }
     return by_class.get(type(error), Status.WORKER_LOST)
+
+
+def nearer_state(warm_ns: float, cold_ns: float, app_ns: float) -> L2State:
+    """The state whose time lies nearer to the application's; cold where that is above both, as with gaps in it."""
+    if app_ns >= max(warm_ns, cold_ns):
+        return L2State.COLD
+    return L2State.COLD if abs(cold_ns - app_ns) < abs(warm_ns - app_ns) else L2State.WARM
+
+
+def _late(sampler: Sampler) -> str:
+    """What is wrong with a sampler's times, "" if nothing is."""
+    if not sampler.late:
+        return ""
+    return f"{sampler.late} timed launch(es) waited for the host: these times hold more than the kernel"
 
 
 def _app_time(cases: Sequence[_Case]) -> float:

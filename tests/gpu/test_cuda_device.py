@@ -66,6 +66,49 @@ def test_differences_agree_with_the_host(device, size, offset):
     device.release(right)
 
 
+@pytest.mark.parametrize("offset", [0, 4])
+@pytest.mark.parametrize("size", [40 * PAGE, 40 * PAGE - 100])
+def test_listed_pages_are_copied_and_no_others(device, size, offset):
+    draw = np.random.default_rng(size)
+    data = draw.integers(0, 256, size, np.uint8)
+    numbers = np.sort(draw.permutation(40)[:25]).astype(np.uint32)
+    numbers[-1] = 39
+    source, target, pages = device.allocate(size), device.allocate(size + 64), device.allocate(numbers.nbytes)
+    device.upload(source, data)
+    device.upload(pages, numbers.view(np.uint8))
+    device.fill(target, 0, size + 64)
+    device.copy_pages(target + offset, source, size, Range(pages, numbers.nbytes))
+    expected = np.zeros(size, np.uint8)
+    for page in numbers:
+        expected[page * PAGE :][:PAGE] = data[page * PAGE :][:PAGE]
+    assert device.download(target + offset, size) == expected.tobytes()
+
+
+def test_a_list_of_more_pages_than_run_at_once(device):
+    numbers = np.arange(0, 20000, 2, dtype=np.uint32)
+    size = 20000 * PAGE
+    source, target, pages = device.allocate(size), device.allocate(size), device.allocate(numbers.nbytes)
+    device.upload(pages, numbers.view(np.uint8))
+    device.fill(source, 1, size)
+    device.fill(target, 0, size)
+    device.copy_pages(target, source, size, Range(pages, numbers.nbytes))
+    found = np.frombuffer(device.download(target, size), np.uint8).reshape(-1, PAGE)
+    assert found[::2].all() and not found[1::2].any()
+
+
+def test_what_marks_cost_is_measured_once(device):
+    assert 0.0 < device.mark_overhead_ns < 1e6
+    assert device.mark_overhead_ns == device.mark_overhead_ns
+
+
+def test_a_mark_is_ahead_until_the_device_reaches_it(device):
+    device.hold(50_000_000)
+    mark = device.mark()
+    assert mark.is_ahead()
+    device.synchronise()
+    assert not mark.is_ahead()
+
+
 def test_internal_and_constant_globals_are_found_and_kept(device, tmp_path):
     code = device.load(compiled(tmp_path, device, STATE, "read_state"))
     state, factor = code.global_range("_ZL5state"), code.global_range("factor")

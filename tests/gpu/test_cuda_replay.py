@@ -23,6 +23,12 @@ PLAN = TimingPlan(warmups=1, samples=9)
 SETTINGS = EvaluatorSettings(launch_deadline_s=5.0)
 Y, X = 0x600000000000, 0x600010000000
 COUNT = 1 << 20
+"""Elements that fill their memory to its end, where nothing more is mapped."""
+STRIDE = 1024
+"""Elements from one changed one to the next: every second page."""
+ROWS = COUNT // STRIDE
+BEFORE_THE_END = COUNT - 16
+"""Elements behind which there is mapped memory that nobody captured."""
 
 
 @pytest.fixture(scope="session")
@@ -105,6 +111,21 @@ def test_short_launches_are_timed_several_to_a_sample(evaluator_of):
     assert found.time_ns.median < 100_000
 
 
+def test_changes_all_over_memory_are_restored(evaluator_of):
+    source = MemoryLaunches()
+    y, x = np.full(COUNT, 0.5), np.ones(ROWS)
+    after = y.copy()
+    after[::STRIDE] += 3.0
+    arguments = np.array([Y, X], np.uint64).tobytes() + np.array([ROWS], np.int32).tobytes()
+    regions = [source.region(Y, y, after), source.region(X, x, x)]
+    shape = {"grid": (ROWS // 256, 1, 1), "block": (256, 1, 1), "device": "cuda:0"}
+    source.add(make_launch(regions, (), arguments, (8, 8, 4), name="scale", **shape))
+    found = evaluator_of(f"#define STRIDE {STRIDE}\n" + FAULTY, source, "scale").baseline()
+    assert found.status is Status.OK, (found.message, found.mismatches)
+    assert found.message == ""
+    assert found.mark_overhead_ns > 0
+
+
 @pytest.mark.parametrize("state", [L2State.COLD, L2State.WARM])
 def test_the_cache_state_asked_for_is_named(evaluator_of, state):
     settings = msgspec.structs.replace(SETTINGS, l2=state)
@@ -146,21 +167,22 @@ def test_wrong_internal_state_is_a_mismatch(evaluator_of):
 
 
 @pytest.mark.parametrize(
-    ("variant", "status"),
+    ("variant", "count", "status"),
     [
-        ("HANG", Status.TIMEOUT),
-        ("WILD", Status.DEVICE_FAULT),
-        ("TRAP", Status.DEVICE_FAULT),
-        ("STRAY", Status.MISMATCH),
-        ("WRONG", Status.MISMATCH),
+        ("HANG", COUNT, Status.TIMEOUT),
+        ("WILD", COUNT, Status.DEVICE_FAULT),
+        ("TRAP", COUNT, Status.DEVICE_FAULT),
+        ("STRAY", BEFORE_THE_END, Status.MISMATCH),
+        ("STRAY", COUNT, Status.DEVICE_FAULT),
+        ("WRONG", COUNT, Status.MISMATCH),
     ],
 )
-def test_a_faulty_candidate_gets_its_status_and_the_next_one_runs(evaluator_of, variant, status):
-    evaluator = evaluator_of(
-        FAULTY, scale_launches(), "scale", msgspec.structs.replace(SETTINGS, launch_deadline_s=2.0)
-    )
+def test_a_faulty_candidate_gets_its_status_and_the_next_one_runs(evaluator_of, variant, count, status):
+    launches = scale_launches(count=count)
+    settings = msgspec.structs.replace(SETTINGS, launch_deadline_s=2.0)
+    evaluator = evaluator_of(FAULTY, launches, "scale", settings)
     assert evaluator.baseline().status is Status.OK
-    faulty = evaluator_of(f"#define {variant}\n" + FAULTY, scale_launches(), "scale")
+    faulty = evaluator_of(f"#define {variant}\n" + FAULTY, launches, "scale")
     code = faulty.pool.submit(CodeRequest()).result(WAIT_S)
     measured = evaluator.lane.submit(Job(code.path, LaunchConfiguration(), PLAN)).result(WAIT_S)
     assert measured.status is status, measured.message

@@ -33,6 +33,8 @@ extern "C" __global__ void scale(double *y, const double *x, int n) {
 #endif
 #if defined(WRONG)
   y[i] = 3.0 * x[i] + (i == 5);
+#elif defined(STRIDE)
+  y[i * STRIDE] += 3.0 * x[i];
 #elif defined(ACCUMULATE)
   atomicAdd(&y[i], 3.0 * x[i]);
 #else

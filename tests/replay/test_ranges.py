@@ -1,7 +1,7 @@
 import random
 
 from r3cc.devices.base import PAGE, Range, merge_pages
-from r3cc.replay.memory import clip, coalesce, spans_of, union, without
+from r3cc.replay.memory import clip, coalesce, join_near, page_numbers, spans_of, union, without
 from r3cc.store.model import Region
 
 
@@ -27,6 +27,16 @@ def test_coalescing_keeps_the_number_of_copies_small_and_loses_nothing():
     assert len(few) <= 64 < len(ranges)
     assert all(any(wide.holds(each) for wide in few) for each in ranges)
     assert few[-1].end == ranges[-1].end
+
+
+def test_what_lies_near_is_joined_and_what_does_not_stays_apart():
+    assert join_near([Range(0, 10), Range(20, 10), Range(1 << 20, 5)]) == [Range(0, 30), Range(1 << 20, 5)]
+    assert join_near([]) == []
+
+
+def test_pages_of_ranges_are_listed_once_each():
+    ranges = [Range(0, 1), Range(PAGE - 1, 1), Range(3 * PAGE - 1, 2), Range(9 * PAGE, PAGE)]
+    assert page_numbers(ranges).tolist() == [0, 2, 3, 9]
 
 
 def test_spans_are_granules_that_touch_merged():
