@@ -107,14 +107,13 @@ json::Object describeBuild(const Module &M, const Cc1Command &Cc1, const UserCom
 
 } // namespace
 
-PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
-  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
-  if (!Handoff || !Machine)
-    return PreservedAnalyses::all(); // the host compilation says so, once
+Capture captureModule(Module &M, const TargetMachine &Machine, const PipelineTuningOptions &Tuning,
+                      OptimizationLevel Level) {
   Cc1Command Cc1 = currentCc1Command();
-  UserCommand User = Handoff->userCommand();
+  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  UserCommand User = Handoff ? Handoff->userCommand() : UserCommand();
   PrefixMap Map(User.arguments);
-  CapturedModule Captured{Cc1.unit(), Machine->getTargetCPU().str(), {}, captureBitcode(M, Level, Map)};
+  CapturedModule Captured{Cc1.unit(), Machine.getTargetCPU().str(), {}, captureBitcode(M, Level, Map)};
 
   ModuleDescription Description = describeModule(M);
   json::Object Document = describeBuild(M, Cc1, User, Map);
@@ -122,12 +121,19 @@ PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
   Document["module"] = sha256(Captured.bitcode);
   Document["architecture"] = Captured.architecture;
   Document["triple"] = M.getTargetTriple().str();
-  Document["codegen"] = codegenFacts(*Machine, Tuning, Level, Cc1, User.arguments);
+  Document["codegen"] = codegenFacts(Machine, Tuning, Level, Cc1, User.arguments);
   Document["kernels"] = toJSON(Description.kernels);
   Document["globals"] = toJSON(Description.globals);
-  raw_string_ostream(Captured.json) << json::Value(std::move(Document));
+  return {std::move(Captured), std::move(Document)};
+}
 
-  if (!Handoff->add(Captured))
+PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
+  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  if (!Handoff || !Machine)
+    return PreservedAnalyses::all(); // the host compilation says so, once
+  Capture Captured = captureModule(M, *Machine, Tuning, Level);
+  raw_string_ostream(Captured.module.json) << json::Value(std::move(Captured.document));
+  if (!Handoff->add(Captured.module))
     reportNotEmbedded(M, "no memory to hand it from the device to the host compilation");
   return PreservedAnalyses::all();
 }

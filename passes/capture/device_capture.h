@@ -5,11 +5,24 @@
 #ifndef R3_CAPTURE_DEVICE_CAPTURE_H
 #define R3_CAPTURE_DEVICE_CAPTURE_H
 
+#include "capture/handoff_file.h"
+
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/OptimizationLevel.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/JSON.h"
 
 namespace r3 {
+
+/// A module as it is before any optimisation; its JSON is still an object.
+struct Capture {
+  CapturedModule module;
+  llvm::json::Object document;
+};
+
+/// Leaves M as it was.
+Capture captureModule(llvm::Module &M, const llvm::TargetMachine &Machine,
+                      const llvm::PipelineTuningOptions &Tuning, llvm::OptimizationLevel Level);
 
 /// Leaves the module as it found it.
 class DeviceCapture : public llvm::PassInfoMixin<DeviceCapture> {

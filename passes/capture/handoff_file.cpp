@@ -65,7 +65,8 @@ bool HandoffFile::add(const CapturedModule &Module) const {
 std::vector<CapturedModule> HandoffFile::take(const std::string &Unit) const {
   std::vector<CapturedModule> Modules;
   for (handoff::Record &R : records()) {
-    if (R.kind == handoff::RecordKind::Command || R.fields.empty() || R.fields.front() != Unit)
+    if (R.kind == handoff::RecordKind::Command || R.kind == handoff::RecordKind::Said || R.fields.empty() ||
+        R.fields.front() != Unit)
       continue;
     if (R.kind == handoff::RecordKind::Claim) // two sources of one command may look the same
       Modules.clear();
@@ -75,6 +76,14 @@ std::vector<CapturedModule> HandoffFile::take(const std::string &Unit) const {
   if (!Modules.empty())
     handoff::append(Fd, {handoff::RecordKind::Claim, {Unit}});
   return Modules;
+}
+
+bool HandoffFile::sayFirst(const std::string &Sentence) const {
+  for (const handoff::Record &R : records())
+    if (R.kind == handoff::RecordKind::Said && R.fields.size() == 1 && R.fields.front() == Sentence)
+      return false;
+  handoff::append(Fd, {handoff::RecordKind::Said, {Sentence}});
+  return true;
 }
 
 } // namespace r3

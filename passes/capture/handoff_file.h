@@ -39,6 +39,9 @@ public:
   /// Removes and returns the modules of one source, in the order of their compilation.
   std::vector<CapturedModule> take(const std::string &Unit) const;
 
+  /// True for the first process of this command that asks to say Sentence.
+  bool sayFirst(const std::string &Sentence) const;
+
 private:
   explicit HandoffFile(int Fd) : Fd(Fd) {}
 

@@ -6,6 +6,7 @@
 #include "capture/fat_binary.h"
 #include "capture/handoff_file.h"
 #include "capture/note.h"
+#include "use/tuned_note.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
@@ -28,10 +29,17 @@ GlobalVariable *addSection(Module &M, StringRef Section, ArrayRef<uint8_t> Bytes
 void embed(Module &M, const CapturedModule &Captured, const FatBinary &Binary) {
   SmallVector<uint8_t, 0> Json;
   compression::zstd::compress(arrayRefFromStringRef(Captured.json), Json);
-  GlobalVariable *Bitcode = addSection(M, ".r3.bitcode", arrayRefFromStringRef(Captured.bitcode), Align(8));
-  GlobalVariable *Description = addSection(M, ".r3.json", Json, Align(1));
-  GlobalVariable *Note = addNote(M, Binary, {Bitcode, Captured.bitcode.size()}, {Description, Json.size()});
-  appendToUsed(M, {Bitcode, Description, Note}); // the linker's --gc-sections must keep all three
+  NoteContent Content;
+  SmallVector<GlobalValue *, 3> Used;
+  if (!Captured.bitcode.empty()) { // a tuned build carries none
+    Content.bitcode = {addSection(M, ".r3.bitcode", arrayRefFromStringRef(Captured.bitcode), Align(8)),
+                       Captured.bitcode.size()};
+    Used.push_back(Content.bitcode.global);
+  }
+  Content.json = {addSection(M, ".r3.json", Json, Align(1)), Json.size()};
+  Content.tuned = isTuned(Captured);
+  Used.append({Content.json.global, addNote(M, Binary, Content)});
+  appendToUsed(M, Used); // the linker's --gc-sections must keep all of them
 }
 
 } // namespace
@@ -48,6 +56,7 @@ PreservedAnalyses HostEmbed::run(Module &M, ModuleAnalysisManager &) {
   std::vector<CapturedModule> Modules = Handoff->take(currentCc1Command().unit());
   if (Modules.empty())
     reportNotEmbedded(M, "this command compiled no device code for it with R3's plugin");
+  applyLaunchRules(M, Modules);
   for (const CapturedModule &Captured : Modules)
     embed(M, Captured, *Binary);
   return Modules.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();

@@ -10,19 +10,19 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-constexpr uint32_t NoteType = 1, FormatVersion = 1, RelocatableFlag = 1;
+constexpr uint32_t NoteType = 1, FormatVersion = 1, RelocatableFlag = 1, TunedFlag = 2;
 
 /// Collects the note's fields. An offset refers to its own field, hence to the note itself, so the note must
 /// exist, with its type, before its content does.
 class NoteBuilder {
 public:
-  NoteBuilder(Module &M, const FatBinary &Binary, NotedBytes Bitcode, NotedBytes Json)
-      : M(M), Context(M.getContext()), Binary(Binary), Bitcode(Bitcode), Json(Json) {}
+  NoteBuilder(Module &M, const FatBinary &Binary, const NoteContent &Content)
+      : M(M), Context(M.getContext()), Binary(Binary), Content(Content) {}
 
   GlobalVariable *build() {
     auto *Note = new GlobalVariable(M, type(), /*isConstant=*/true, GlobalValue::PrivateLinkage,
                                     /*Initializer=*/nullptr, "r3.note");
-    Note->setInitializer(content(*Note));
+    Note->setInitializer(fields(*Note));
     makeOwnSection(*Note, ".note.r3", Align(4));
     return Note;
   }
@@ -39,39 +39,41 @@ private:
         /*isPacked=*/true);
   }
 
-  Constant *content(GlobalVariable &Note) const {
+  Constant *fields(GlobalVariable &Note) const {
     constexpr uint32_t NameSize = 3, DescriptorSize = 80;
     constexpr uint8_t Name[4] = {'R', '3', 0, 0};
     unsigned Field = FirstOffsetField;
     return ConstantStruct::get(
         type(),
         {number(NameSize), number(DescriptorSize), number(NoteType), ConstantDataArray::get(Context, Name),
-         number(FormatVersion), number(Binary.wrapper ? 0 : RelocatableFlag),
-         Binary.wrapper ? offset(Note, Field, *Binary.wrapper) : longNumber(0),
-         offset(Note, Field + 1, *Bitcode.global), longNumber(Bitcode.size),
-         offset(Note, Field + 3, *Json.global), longNumber(Json.size),
+         number(FormatVersion), number(flags()), offset(Note, Field, Binary.wrapper),
+         offset(Note, Field + 1, Content.bitcode.global), longNumber(Content.bitcode.size),
+         offset(Note, Field + 3, Content.json.global), longNumber(Content.json.size),
          ConstantDataArray::get(Context, ArrayRef(Binary.sha256.data(), Binary.sha256.size()))});
   }
+
+  uint32_t flags() const { return (Binary.wrapper ? 0 : RelocatableFlag) | (Content.tuned ? TunedFlag : 0); }
 
   Constant *number(uint32_t Value) const { return ConstantInt::get(Type::getInt32Ty(Context), Value); }
   Constant *longNumber(uint64_t Value) const { return ConstantInt::get(Type::getInt64Ty(Context), Value); }
 
   /// The distance from the note's field to Target: a PC-relative relocation, so nothing is left to the
-  /// dynamic linker.
-  Constant *offset(GlobalVariable &Note, unsigned Field, GlobalVariable &Target) const {
+  /// dynamic linker. 0 where there is nothing.
+  Constant *offset(GlobalVariable &Note, unsigned Field, GlobalVariable *Target) const {
+    if (!Target)
+      return longNumber(0);
     Type *I32 = Type::getInt32Ty(Context), *I64 = Type::getInt64Ty(Context);
     Constant *Place = ConstantExpr::getInBoundsGetElementPtr(
         Note.getValueType(), &Note,
         ArrayRef<Constant *>{ConstantInt::get(I32, 0), ConstantInt::get(I32, Field)});
-    return ConstantExpr::getSub(ConstantExpr::getPtrToInt(&Target, I64),
+    return ConstantExpr::getSub(ConstantExpr::getPtrToInt(Target, I64),
                                 ConstantExpr::getPtrToInt(Place, I64));
   }
 
   Module &M;
   LLVMContext &Context;
   const FatBinary &Binary;
-  NotedBytes Bitcode;
-  NotedBytes Json;
+  const NoteContent &Content;
 };
 
 } // namespace
@@ -87,8 +89,8 @@ void makeOwnSection(GlobalVariable &Global, StringRef Section, Align Alignment) 
   Global.setSanitizerMetadata(Unsanitized);
 }
 
-GlobalVariable *addNote(Module &M, const FatBinary &Binary, NotedBytes Bitcode, NotedBytes Json) {
-  return NoteBuilder(M, Binary, Bitcode, Json).build();
+GlobalVariable *addNote(Module &M, const FatBinary &Binary, const NoteContent &Content) {
+  return NoteBuilder(M, Binary, Content).build();
 }
 
 } // namespace r3

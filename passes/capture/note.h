@@ -13,17 +13,23 @@
 
 namespace r3 {
 
-/// Bytes that a note points to.
+/// Bytes that a note points to; none where global is null.
 struct NotedBytes {
-  llvm::GlobalVariable *global;
-  uint64_t size;
+  llvm::GlobalVariable *global = nullptr;
+  uint64_t size = 0;
+};
+
+struct NoteContent {
+  NotedBytes bitcode;
+  NotedBytes json;
+  bool tuned = false; ///< a profile was used
 };
 
 /// Puts Global into a section of R3's own, where no pass merges, moves or instruments it.
 void makeOwnSection(llvm::GlobalVariable &Global, llvm::StringRef Section, llvm::Align Alignment);
 
 /// Adds a note to .note.r3 that ties bitcode and JSON to the fat binary.
-llvm::GlobalVariable *addNote(llvm::Module &M, const FatBinary &Binary, NotedBytes Bitcode, NotedBytes Json);
+llvm::GlobalVariable *addNote(llvm::Module &M, const FatBinary &Binary, const NoteContent &Content);
 
 } // namespace r3
 

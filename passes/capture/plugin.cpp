@@ -4,6 +4,7 @@
 #include "capture/device_capture.h"
 #include "capture/host_embed.h"
 #include "capture/pass_builder_access.h"
+#include "use/device_use.h"
 
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
@@ -26,9 +27,29 @@ void addCapture(const PassBuilder &Builder, ModulePassManager &Passes, Optimizat
     Passes.addPass(HostEmbed());
 }
 
-void registerCallbacks(PassBuilder &Builder) {
+void registerCapture(PassBuilder &Builder) {
   Builder.registerPipelineStartEPCallback(
       [&Builder](ModulePassManager &Passes, OptimizationLevel Level) { addCapture(Builder, Passes, Level); });
+}
+
+/// The start of the pipeline keeps the module, the end puts the tuned kernels in.
+void registerUse(PassBuilder &Builder, TargetMachine *Machine, UseSettings Settings) {
+  std::shared_ptr<TunedUnit> Unit = makeTunedUnit(std::move(Settings));
+  Builder.registerPipelineStartEPCallback(
+      [&Builder, Machine, Unit](ModulePassManager &Passes, OptimizationLevel Level) {
+        Passes.addPass(TunedStart(Unit, Machine, tuningOptions(Builder), Level));
+      });
+  Builder.registerOptimizerLastEPCallback([Unit](ModulePassManager &Passes, OptimizationLevel,
+                                                 ThinOrFullLTOPhase) { Passes.addPass(TunedEnd(Unit)); });
+}
+
+void registerCallbacks(PassBuilder &Builder) {
+  TargetMachine *Machine = targetMachine(Builder);
+  UseSettings Settings = UseSettings::fromEnvironment();
+  if (Machine && isDevice(Machine->getTargetTriple()) && !Settings.profilePath.empty())
+    registerUse(Builder, Machine, std::move(Settings));
+  else
+    registerCapture(Builder);
 }
 
 } // namespace

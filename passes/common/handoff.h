@@ -28,6 +28,7 @@ enum class RecordKind : uint32_t {
   Command = 1, ///< directory, then the arguments, response files expanded
   Module = 2,  ///< unit, architecture, JSON, bitcode
   Claim = 3,   ///< unit: its host compilation has taken all modules before this record
+  Said = 4,    ///< a sentence for the user, said by one of the compilations for all
 };
 
 struct Record {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "use/choice.h"
+
+#include "digest/kernel_digest.h"
+#include "replay/module.h"
+
+#include "llvm/IR/LLVMContext.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace r3 {
+namespace {
+
+std::string variable(const char *Name) {
+  const char *Value = std::getenv(Name);
+  return Value ? Value : "";
+}
+
+/// Empty where the module can't be read.
+std::string digestOf(StringRef Kernel, ArrayRef<uint8_t> Bitcode) {
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
+  if (!M) {
+    consumeError(M.takeError());
+    return {};
+  }
+  Expected<Function *> F = findKernel(**M, Kernel);
+  if (!F) {
+    consumeError(F.takeError());
+    return {};
+  }
+  return kernelDigest(**M, **F);
+}
+
+} // namespace
+
+UseSettings UseSettings::fromEnvironment() { return {variable("R3_USE"), variable("R3_USE_DEVICE")}; }
+
+StringRef nameWithoutUnit(StringRef Name) {
+  for (StringRef Mark : {"__static__", "__intern__", ".static.", ".intern."})
+    if (size_t At = Name.find(Mark); At != StringRef::npos)
+      return Name.take_front(At);
+  return Name;
+}
+
+Choice chooseEntry(const Profile &From, const UseSettings &Settings, StringRef Kernel, StringRef Architecture,
+                   ArrayRef<uint8_t> Bitcode) {
+  SmallVector<const ProfileEntry *, 4> Named, Fitting, Same;
+  for (const ProfileEntry &Entry : From.entries)
+    if (nameWithoutUnit(Entry.name) == nameWithoutUnit(Kernel))
+      Named.push_back(&Entry);
+  if (Named.empty())
+    return {Match::NoEntry};
+  for (const ProfileEntry *Entry : Named)
+    if (Entry->architecture == Architecture && (Entry->device == "cpu") == Settings.forCpu())
+      Fitting.push_back(Entry);
+  if (Fitting.empty())
+    return {Match::NoDevice};
+  std::string Digest = digestOf(Kernel, Bitcode);
+  for (const ProfileEntry *Entry : Fitting)
+    if (Entry->digest == Digest)
+      Same.push_back(Entry);
+  if (Same.empty())
+    return {Match::HasChanged};
+  auto IsExact = [&](const ProfileEntry *Entry) { return Entry->device == Settings.deviceName; };
+  auto Exact = find_if(Same, IsExact);
+  return {Match::Tuned, Exact == Same.end() ? Same.front() : *Exact};
+}
+
+} // namespace r3

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "use/device_use.h"
+
+#include "capture/device_capture.h"
+#include "capture/handoff_file.h"
+#include "common/describe.h"
+#include "replay/compile.h"
+#include "replay/extract.h"
+#include "use/messages.h"
+#include "use/replace.h"
+#include "use/tuned_note.h"
+#include "use/unit_options.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <set>
+
+using namespace llvm;
+
+namespace r3 {
+namespace {
+
+ArrayRef<uint8_t> bytes(StringRef Text) { return arrayRefFromStringRef(Text); }
+
+ArrayRef<uint8_t> bytes(const SmallVector<char, 0> &Buffer) {
+  return ArrayRef(reinterpret_cast<const uint8_t *>(Buffer.data()), Buffer.size());
+}
+
+/// A kernel with its code, optimised on its own.
+struct OptimisedKernel {
+  size_t outcome; ///< index
+  SmallVector<char, 0> bitcode;
+};
+
+/// The kernel alone, through its own pipeline: the same two steps that judged it.
+Expected<SmallVector<char, 0>> optimiseAlone(StringRef Captured, StringRef Kernel,
+                                             const CompileRequest &Request) {
+  Expected<Product> Alone = extractKernel(bytes(Captured), {Kernel.str()});
+  if (!Alone)
+    return Alone.takeError();
+  Expected<Product> Optimised = compileModule(bytes(Alone->Output), Request);
+  if (!Optimised)
+    return Optimised.takeError();
+  return std::move(Optimised->Output);
+}
+
+/// The parts of a capture's JSON that a binary without IR still tells.
+json::Object withoutIr(const json::Object &Whole) {
+  json::Object Fields;
+  for (StringRef Key : {"version", "architecture", "triple", "source", "source_sha256", "compiler"})
+    if (const json::Value *Value = Whole.get(Key))
+      Fields[Key] = *Value;
+  return Fields;
+}
+
+} // namespace
+
+/// What the start of a unit's pipeline found out, until its end.
+class TunedUnit {
+public:
+  explicit TunedUnit(UseSettings Settings) : Settings(std::move(Settings)) {}
+
+  void begin(Module &M, TargetMachine &Machine, const PipelineTuningOptions &Tuning,
+             OptimizationLevel Level) {
+    Captured = captureModule(M, Machine, Tuning, Level);
+    Expected<Profile> Read = readProfile(Settings.profilePath);
+    if (!Read) {
+      warnOnce(M, toString(Read.takeError()) + " (compiling without it)");
+      return;
+    }
+    Used = std::move(*Read);
+    for (Function &F : M)
+      if (isKernel(F))
+        Outcomes.push_back({F.getName().str(), chooseEntry(*Used, Settings, F.getName(), architecture(),
+                                                           bytes(Captured.module.bitcode))});
+    warnOfMissing(M);
+    for (size_t Index = 0; Index < Outcomes.size(); ++Index)
+      if (Outcomes[Index].choice.match == Match::Tuned)
+        use(M, Machine, Index);
+  }
+
+  void end(Module &M) {
+    bool Changed = !Optimised.empty();
+    for (const OptimisedKernel &Kernel : Optimised)
+      if (Error E = replaceKernel(M, Outcomes[Kernel.outcome].name, bytes(Kernel.bitcode)))
+        leaveOut(M, Kernel.outcome, toString(std::move(E)));
+    if (Changed)
+      Held.release(M);
+    Optimised.clear();
+    handOver(M);
+  }
+
+private:
+  StringRef architecture() const { return Captured.module.architecture; }
+
+  void leaveOut(const Module &M, size_t Index, const std::string &Reason) {
+    KernelOutcome &Outcome = Outcomes[Index];
+    Outcome.applied = false;
+    Outcome.notes.push_back(Reason);
+    warnOnce(M, M.getSourceFileName() + ": " + demangle(Outcome.name) + " is built plainly: " + Reason);
+  }
+
+  void use(Module &M, TargetMachine &Machine, size_t Index) {
+    KernelOutcome &Outcome = Outcomes[Index];
+    const ProfileEntry &Entry = *Outcome.choice.entry;
+    Outcome.applied = true;
+    if (Settings.forCpu() || !(Entry.pipeline || !Entry.attributes.empty()))
+      return; // its launch rule is all there is
+    if (UnitOptions && *UnitOptions != Entry.unitOptions)
+      return leaveOut(M, Index, "its module-scope values are not those of another tuned kernel of this unit");
+    UnitOptions = Entry.unitOptions;
+    if (Error E = applyToUnit(Entry, Machine, Outcome.notes))
+      return leaveOut(M, Index, toString(std::move(E)));
+    Expected<SmallVector<char, 0>> Code =
+        optimiseAlone(Captured.module.bitcode, Outcome.name, requestFor(Entry, Machine));
+    if (!Code)
+      return leaveOut(M, Index, toString(Code.takeError()));
+    Held.hold(M, *M.getFunction(Outcome.name));
+    Optimised.push_back({Index, std::move(*Code)});
+  }
+
+  void warnOfMissing(const Module &M) {
+    bool Missing = false;
+    for (const KernelOutcome &Outcome : Outcomes) {
+      if (Outcome.choice.match == Match::HasChanged)
+        warnOnce(M, M.getSourceFileName() + ": " + demangle(Outcome.name) +
+                        " has changed since the profile " + Used->path +
+                        " was made; it is built plainly until it is tuned again");
+      Missing |= Outcome.choice.match == Match::NoDevice;
+    }
+    if (Missing)
+      warnOnce(M, "the profile " + Used->path + " has nothing for " +
+                      (Settings.forCpu() ? "the cpu device and " : "") + architecture() + " but for " +
+                      join(devices(), ", ") + "; kernels that it names are built plainly");
+  }
+
+  std::set<std::string> devices() const {
+    std::set<std::string> Names;
+    for (const ProfileEntry &Entry : Used->entries)
+      Names.insert(Entry.device + " (" + Entry.architecture + ")");
+    return Names;
+  }
+
+  /// Without a profile that could be read the build is a plain one, and tells so: it carries its IR.
+  void handOver(const Module &M) {
+    std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+    if (!Handoff)
+      return;
+    bool KeepsIr = Settings.forCpu() || !Used;
+    json::Object Note = KeepsIr ? std::move(Captured.document) : withoutIr(Captured.document);
+    if (Used) {
+      Note["profile"] = describeProfile(*Used);
+      describeKernels(Note);
+    }
+    CapturedModule Module = std::move(Captured.module);
+    if (!KeepsIr)
+      Module.bitcode.clear();
+    raw_string_ostream(Module.json) << json::Value(std::move(Note));
+    if (!Handoff->add(Module))
+      warnOnce(M, "no memory to hand the note of a tuned build to the host compilation");
+  }
+
+  /// Adds to each kernel what the profile did to it.
+  void describeKernels(json::Object &Note) {
+    json::Array Kernels;
+    const json::Array *Known = Note.getArray("kernels");
+    for (const KernelOutcome &Outcome : Outcomes) {
+      json::Object Kernel = describeOutcome(Outcome);
+      if (Known)
+        for (const json::Value &Value : *Known)
+          if (const json::Object *Own = Value.getAsObject();
+              Own && Own->getString("name") == StringRef(Outcome.name))
+            for (const auto &[Key, Field] : *Own)
+              Kernel.try_emplace(Key, Field);
+      Kernels.push_back(std::move(Kernel));
+    }
+    Note["kernels"] = std::move(Kernels);
+  }
+
+  UseSettings Settings;
+  Capture Captured;
+  std::optional<Profile> Used;
+  std::vector<KernelOutcome> Outcomes;
+  std::vector<OptimisedKernel> Optimised;
+  std::optional<std::map<std::string, std::string>> UnitOptions;
+  HeldVariables Held;
+};
+
+std::shared_ptr<TunedUnit> makeTunedUnit(UseSettings Settings) {
+  return std::make_shared<TunedUnit>(std::move(Settings));
+}
+
+PreservedAnalyses TunedStart::run(Module &M, ModuleAnalysisManager &) {
+  Unit->begin(M, *Machine, Tuning, Level);
+  return PreservedAnalyses::none();
+}
+
+PreservedAnalyses TunedEnd::run(Module &M, ModuleAnalysisManager &) {
+  Unit->end(M);
+  return PreservedAnalyses::none();
+}
+
+} // namespace r3

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "use/profile.h"
+
+#include "common/digest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+
+namespace r3 {
+namespace {
+
+constexpr int64_t Version = 1;
+
+Error fail(const Twine &Sentence) { return createStringError(inconvertibleErrorCode(), Sentence.str()); }
+
+std::optional<Dim3> parseDimensions(const json::Value *Value) {
+  const json::Array *Numbers = Value ? Value->getAsArray() : nullptr;
+  if (!Numbers || Numbers->size() != 3)
+    return std::nullopt;
+  Dim3 Dimensions;
+  for (size_t Axis = 0; Axis < 3; ++Axis) {
+    std::optional<int64_t> Extent = (*Numbers)[Axis].getAsInteger();
+    if (!Extent || *Extent < 1 || *Extent > INT32_MAX)
+      return std::nullopt;
+    Dimensions[Axis] = *Extent;
+  }
+  return Dimensions;
+}
+
+std::optional<LaunchShape> parseShape(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  if (!Fields)
+    return std::nullopt;
+  std::optional<Dim3> Grid = parseDimensions(Fields->get("grid")),
+                      Block = parseDimensions(Fields->get("block"));
+  std::optional<int64_t> Shared = Fields->getInteger("shared");
+  if (!Grid || !Block || !Shared || *Shared < 0)
+    return std::nullopt;
+  return LaunchShape{*Grid, *Block, static_cast<uint64_t>(*Shared)};
+}
+
+std::optional<ScalarGuard> parseScalar(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  const json::Array *Values = Fields ? Fields->getArray("values") : nullptr;
+  std::optional<int64_t> Index = Fields ? Fields->getInteger("index") : std::nullopt;
+  std::optional<int64_t> Size = Fields ? Fields->getInteger("size") : std::nullopt;
+  if (!Values || !Index || *Index < 0 || !Size || *Size < 1 || *Size > 8)
+    return std::nullopt;
+  ScalarGuard Guard{static_cast<uint32_t>(*Index), static_cast<uint32_t>(*Size), {}};
+  for (const json::Value &Text : *Values) {
+    std::string Bytes;
+    if (!Text.getAsString() || !tryGetFromHex(*Text.getAsString(), Bytes) || Bytes.size() != Guard.size)
+      return std::nullopt;
+    Guard.values.push_back(std::move(Bytes));
+  }
+  return Guard;
+}
+
+template <typename Item, typename Parse>
+bool parseAll(const json::Array *Values, std::vector<Item> &Items, Parse ParseOne) {
+  if (!Values)
+    return false;
+  for (const json::Value &Value : *Values) {
+    std::optional<Item> One = ParseOne(Value);
+    if (!One)
+      return false;
+    Items.push_back(std::move(*One));
+  }
+  return true;
+}
+
+std::optional<std::map<std::string, std::string>> parseTexts(const json::Object *Fields) {
+  if (!Fields)
+    return std::nullopt;
+  std::map<std::string, std::string> Texts;
+  for (const auto &[Key, Value] : *Fields) {
+    if (!Value.getAsString())
+      return std::nullopt;
+    Texts[StringRef(Key).str()] = Value.getAsString()->str();
+  }
+  return Texts;
+}
+
+/// Why Fields are no entry; empty if Entry has been filled.
+std::string parseEntry(const json::Object &Fields, ProfileEntry &Entry) {
+  for (auto [Key, Text] :
+       {std::pair("name", &Entry.name), std::pair("digest", &Entry.digest),
+        std::pair("device", &Entry.device), std::pair("architecture", &Entry.architecture)}) {
+    std::optional<StringRef> Value = Fields.getString(Key);
+    if (!Value || Value->empty())
+      return std::string("has no \"") + Key + "\"";
+    *Text = Value->str();
+  }
+  const json::Value *Pipeline = Fields.get("pipeline");
+  if (!Pipeline || !(Pipeline->getAsNull() || Pipeline->getAsString()))
+    return "has no \"pipeline\"";
+  if (std::optional<StringRef> Text = Pipeline->getAsString())
+    Entry.pipeline = Text->str();
+  auto Attributes = parseTexts(Fields.getObject("attributes")),
+       Module = parseTexts(Fields.getObject("module"));
+  std::optional<int64_t> Level = Fields.getInteger("codegen_level");
+  if (!Attributes || !Module || !Level || *Level < 0 || *Level > 3)
+    return "has bad \"attributes\", \"module\" or \"codegen_level\"";
+  Entry.attributes = std::move(*Attributes);
+  Entry.unitOptions = std::move(*Module);
+  Entry.codegenLevel = *Level;
+  const json::Value *Launch = Fields.get("launch");
+  if (!Launch)
+    return "has no \"launch\"";
+  Entry.launchText = *Launch;
+  if (Launch->getAsNull())
+    return {};
+  Entry.launch = parseLaunchRule(*Launch);
+  return Entry.launch ? std::string() : "has a bad \"launch\"";
+}
+
+} // namespace
+
+std::optional<LaunchRule> parseLaunchRule(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  const json::Object *Guard = Fields ? Fields->getObject("guard") : nullptr;
+  std::optional<Dim3> Block = Fields ? parseDimensions(Fields->get("block")) : std::nullopt;
+  if (!Guard || !Block)
+    return std::nullopt;
+  LaunchRule Rule{*Block, parseDimensions(Fields->get("grid")), {}, {}};
+  bool Derived = Fields->getString("grid") == StringRef("derived");
+  if (Derived == Rule.grid.has_value() || !parseAll(Guard->getArray("shapes"), Rule.shapes, parseShape) ||
+      !parseAll(Guard->getArray("scalars"), Rule.scalars, parseScalar))
+    return std::nullopt;
+  return Rule;
+}
+
+Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
+  if (Rule.grid)
+    return *Rule.grid;
+  Dim3 Grid;
+  for (size_t Axis = 0; Axis < 3; ++Axis)
+    Grid[Axis] = divideCeil(uint64_t(Asked.grid[Axis]) * Asked.block[Axis], Rule.block[Axis]);
+  return Grid;
+}
+
+Expected<Profile> readProfile(const std::string &Path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> File = MemoryBuffer::getFile(Path);
+  if (!File)
+    return fail("cannot read the profile " + Path + ": " + File.getError().message());
+  StringRef Text = (*File)->getBuffer();
+  Expected<json::Value> Document = json::parse(Text);
+  if (!Document)
+    consumeError(Document.takeError());
+  const json::Object *Fields = Document ? Document->getAsObject() : nullptr;
+  if (!Fields || Fields->getString("format") != StringRef("r3-profile") || !Fields->getInteger("version"))
+    return fail(Path + " is not a profile of R3; `r3 apply -o FILE` writes one");
+  if (int64_t Found = *Fields->getInteger("version"); Found > Version)
+    return fail("the profile " + Path + " has version " + Twine(Found) + ", this R3 reads up to " +
+                Twine(Version) + "; use the R3 that wrote it");
+  Profile Read{Path, sha256(Text), {}};
+  const json::Array *Kernels = Fields->getArray("kernels");
+  if (!Kernels)
+    return fail("the profile " + Path + " is damaged: it has no list of kernels");
+  for (const json::Value &Kernel : *Kernels) {
+    ProfileEntry Entry;
+    const json::Object *Own = Kernel.getAsObject();
+    std::string Problem = Own ? parseEntry(*Own, Entry) : "is no object";
+    if (!Problem.empty())
+      return fail("the profile " + Path + " is damaged: entry " + Twine(Read.entries.size() + 1) + " " +
+                  Problem);
+    Read.entries.push_back(std::move(Entry));
+  }
+  return Read;
+}
+
+} // namespace r3

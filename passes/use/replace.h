@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts a kernel that was optimised on its own back into its module.
+#ifndef R3_USE_REPLACE_H
+#define R3_USE_REPLACE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/GlobalValue.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Function;
+class GlobalVariable;
+class Module;
+} // namespace llvm
+
+namespace r3 {
+
+/// Variables that a tuned kernel shares with the rest of its module, held as they were at pipeline start. A
+/// kernel optimised on its own knows them by their captured names and types, so the module's own pipeline
+/// must not fold, split or drop them.
+class HeldVariables {
+public:
+  /// Holds what Kernel can reach, until release. The name becomes the one that PTX can spell, as in the
+  /// extracted module.
+  void hold(llvm::Module &M, const llvm::Function &Kernel);
+
+  void release(llvm::Module &M);
+
+private:
+  struct Variable {
+    std::string name;
+    llvm::GlobalValue::LinkageTypes linkage;
+    llvm::GlobalValue::UnnamedAddr unnamedAddr;
+    bool externallyInitialized;
+  };
+
+  std::vector<Variable> Held;
+};
+
+/// Replaces the body and the attributes of Kernel by those of its namesake in Optimised (bitcode of the
+/// extracted and optimised module), and brings along what that calls, under internal names of its own.
+/// Variables are M's, except for immutable data and shared memory that M's pipeline has changed: of those
+/// Optimised has its own.
+llvm::Error replaceKernel(llvm::Module &M, llvm::StringRef Kernel, llvm::ArrayRef<uint8_t> Optimised);
+
+} // namespace r3
+
+#endif

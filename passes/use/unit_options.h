@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Module-scope values: one code generation makes a unit's code, so they hold for all of it.
+#ifndef R3_USE_UNIT_OPTIONS_H
+#define R3_USE_UNIT_OPTIONS_H
+
+#include "replay/request.h"
+#include "use/profile.h"
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace r3 {
+
+/// How the entry's kernel is compiled in this unit; LLVM's options are those of the entry alone, because the
+/// process has the user's.
+CompileRequest requestFor(const ProfileEntry &Entry, const llvm::TargetMachine &Machine);
+
+/// Gives the unit an entry's code-generation level, FP fusion and LLVM options. Notes say what a reader would
+/// not expect. Fails where LLVM refuses an option.
+llvm::Error applyToUnit(const ProfileEntry &Entry, llvm::TargetMachine &Machine,
+                        std::vector<std::string> &Notes);
+
+} // namespace r3
+
+#endif
