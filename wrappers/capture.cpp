@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "common/handoff.h"
 #include "process.h"
+#include "profile.h"
 #include "programs.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ int openHandoff(std::vector<std::string> ExpandedCommand) {
   return Fd;
 }
 
-/// The flag that loads the plugin, unless an outer wrapper has added it.
+/// The flag that loads the plugin and those that a profile needs, unless an outer wrapper has added it.
 Result<std::vector<std::string>> prepareCapture(const std::string &Compiler, Driver Mode,
                                                 std::vector<std::string> Expanded) {
   Result<std::string> Plugin = findPlugin(Compiler);
@@ -47,12 +48,14 @@ Result<std::vector<std::string>> prepareCapture(const std::string &Compiler, Dri
   std::string Flag = "-fpass-plugin=" + *Plugin;
   if (std::find(Expanded.begin(), Expanded.end(), Flag) != Expanded.end())
     return std::vector<std::string>();
+  std::vector<std::string> Flags = profileFlags(Expanded);
+  Flags.insert(Flags.begin(), Flag);
   Expanded.insert(Expanded.begin(), Mode == Driver::CXX ? "clang++" : "clang");
   int Fd = openHandoff(std::move(Expanded));
   if (Fd < 0)
     return Problem{std::string("no anonymous file for the device code: ") + std::strerror(errno)};
   setenv(handoff::FdVariable, std::to_string(Fd).c_str(), 1);
-  return std::vector<std::string>{Flag};
+  return Flags;
 }
 
 } // namespace

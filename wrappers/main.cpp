@@ -13,6 +13,7 @@
 #include "launcher.h"
 #include "nvcc.h"
 #include "process.h"
+#include "profile.h"
 #include "programs.h"
 
 namespace r3 {
@@ -41,7 +42,7 @@ int main(int Count, char **Values) {
   if (Count < 1)
     return r3::WrapperError;
   std::string Program = Values[0];
-  std::vector<std::string> User(Values + 1, Values + Count);
+  std::vector<std::string> User = r3::withProfile({Values + 1, Values + Count});
   if (r3::isCalled(Program, r3::KeepRegistrationProgram))
     return r3::keepRegistration(User);
   r3::guardAgainstRecursion();

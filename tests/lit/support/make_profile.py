@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Write a profile for kernels of a plain build, and the code that was validated for them.
+
+A kernel is given as `part-of-its-name`, followed by options as KEY=VALUE: pipeline, block, grid, shape
+(GX,GY,GZ/BX,BY,BZ/SHARED), scalar (INDEX:SIZE:HEX), device, architecture, digest, and options of code generation. `--ptx`
+writes the PTX that replay compiles of the first kernel at that pipeline and those options.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from r3cc.apply import profile
+from r3cc.llvm import Passes
+from r3cc.replay.codegen import BuildOptions
+from r3cc.replay.model import Interval
+from r3cc.store.binary import read_binary
+
+ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
+
+
+def numbers(text):
+    return tuple(int(part) for part in text.split(","))
+
+
+def launch_rule(options):
+    if "block" not in options:
+        return None
+    grid, block, shared = options.pop("shape").split("/")
+    shapes = (profile.Shape(numbers(grid), numbers(block), int(shared)),)
+    scalars = ()
+    if "scalar" in options:
+        index, size, values = options.pop("scalar").split(":")
+        scalars = (profile.Scalar(int(index), 0, int(size), tuple(values.split(","))),)
+    given = options.pop("grid", None)
+    rule = profile.Guard(shapes, scalars)
+    return profile.LaunchRule(numbers(options.pop("block")), numbers(given) if given else "derived", rule)
+
+
+def entry(passes, module, name, options):
+    launch = launch_rule(options)
+    codegen = {key: options[key] for key in options if key not in ("pipeline", "device", "architecture", "digest")}
+    return profile.Entry(
+        name=name,
+        demangled=name,
+        digest=options.get("digest") or passes.kernel_digest(module.bitcode, name),
+        device=options.get("device", "a GPU"),
+        architecture=options.get("architecture", module.info["architecture"]),
+        pipeline=options.get("pipeline"),
+        attributes={key: value for key, value in codegen.items() if key in ATTRIBUTES},
+        codegen_level=int(codegen.get("opt-level", module.info["codegen"]["codegen_level"])),
+        module={key: value for key, value in codegen.items() if key not in ATTRIBUTES},
+        launch=launch,
+        changes=(),
+        left_out=(),
+        evidence=profile.Evidence(Interval(0.5, 0.4, 0.6, 9), 1, "rounding", "a-search", "a-recording"),
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("kernels", nargs="+")
+    parser.add_argument("--ptx", type=Path)
+    parser.add_argument("--architecture", default="")
+    arguments = parser.parse_args()
+    modules = [m for m in read_binary(arguments.binary) if arguments.architecture in m.info["architecture"]]
+    module, passes, entries = modules[0], Passes(), []
+    wanted = []
+    for word in arguments.kernels:
+        if "=" in word:
+            key, _, value = word.partition("=")
+            wanted[-1][1][key] = value
+        else:
+            wanted.append((word, {}))
+    for part, options in wanted:
+        names = [kernel["name"] for kernel in module.info["kernels"] if part in kernel["name"]]
+        if len(names) != 1:
+            sys.exit(f"{part} names {names}")
+        entries.append(entry(passes, module, names[0], options))
+    content = profile.Profile(profile.FORMAT, profile.VERSION, {"r3": "test"}, tuple(entries))
+    profile.write_profile(arguments.output, content)
+    if arguments.ptx:
+        first = entries[0]
+        options = tuple(sorted({**first.attributes, **first.module}.items()))
+        request = BuildOptions.recorded(module.info).changed(first.pipeline, options).request
+        request = msgspec.structs.replace(request, emit="assembly")
+        arguments.ptx.write_bytes(passes.compile(passes.extract(module.bitcode, first.name), request).output)
+
+
+main()
