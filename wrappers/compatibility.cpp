@@ -7,7 +7,9 @@ namespace r3 {
 
 std::vector<std::string> compatibilityFlags() {
   std::string Header = libraryFile("include/r3/nvcc_compat.h");
-  return isFile(Header) ? std::vector<std::string>{"-include", Header} : std::vector<std::string>();
+  if (!isFile(Header))
+    return {};
+  return {"-isystem", libraryFile("include/r3/nvcc"), "-include", Header};
 }
 
 std::vector<std::string> withCompatibility(const std::vector<std::string> &User) {

@@ -9,7 +9,7 @@
 
 namespace r3 {
 
-/// "-include" and the header's path; nothing where R3 is installed without it.
+/// What makes clang read the header before every source; nothing where R3 is installed without it.
 std::vector<std::string> compatibilityFlags();
 
 /// A command of r3-clang++ with --r3-compat replaced by compatibilityFlags(), and without --r3-no-compat.

@@ -289,6 +289,15 @@ private:
     });
   }
 
+  bool hasSource() const { return std::any_of(Command.inputs.begin(), Command.inputs.end(), isSource); }
+
+  void writeCompatibility() {
+    Words Flags = compatibilityFlags();
+    if (!Flags.empty())
+      write("-DR3_AS_NVCC");
+    writeAll(Flags);
+  }
+
   void finish() {
     Result<CudaTree> Tree = findCudaTree(CudaPath);
     if (!Tree) {
@@ -315,6 +324,8 @@ private:
       writeAll({"-fgpu-rdc", "-foffload-lto", "-D__CUDACC_RDC__"});
     if (hasDeviceSource())
       writeDeviceDefaults();
+    if (Compatible && hasSource())
+      writeCompatibility();
     if (!HostLevel.empty())
       write(HostLevel);
     writeAll(HostCompile);
@@ -339,8 +350,6 @@ private:
       writeAll({"-Xarch_device", "-O0", "-Xarch_device", "-g", "--cuda-noopt-device-debug"});
     else
       writeAll({"-Xarch_device", "-O3"});
-    if (Compatible)
-      writeAll(compatibilityFlags());
     if (!isFile(Command.cuda.include() + "/curand_mtgp32_kernel.h")) // clang includes it in every source
       writeAll({"-isystem", libraryFile("include/r3/without-curand")});
   }

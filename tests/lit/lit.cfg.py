@@ -73,7 +73,15 @@ config.environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
 config.environment["PYTHONPATH"] = str(ROOT)
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.environment.pop("CPLUS_INCLUDE_PATH", None)
-for variable in ("R3_CLANG", "R3_DISABLE", "R3_STRICT", "R3_PREFIX"):
+for variable in (
+    "R3_CLANG",
+    "R3_DISABLE",
+    "R3_STRICT",
+    "R3_PREFIX",
+    "R3_LOG",
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+):
     config.environment.pop(variable, None)
 
 config.available_features.add("r3")
@@ -83,7 +91,7 @@ if "nvptx64" in targets(tools):
     config.available_features.add("nvptx")
 if "amdgcn" in targets(tools):
     config.available_features.add("amdgpu")
-for program in ("cmake", "ninja", "g++", "ld.lld", "llc"):
+for program in ("cmake", "ninja", "make", "g++", "ld.lld", "llc", "ccache", "mpicxx"):
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
 
@@ -92,6 +100,8 @@ cuda_flags = f"--cuda-path={cuda} -Wno-unknown-cuda-version"
 config.substitutions += [
     (r"%r3_clangxx\b", f"{prefix}/bin/r3-clang++"),
     (r"%r3_clang\b", f"{prefix}/bin/r3-clang"),
+    (r"%r3_nvcc\b", f"{prefix}/bin/r3-nvcc"),
+    (r"%r3_launch\b", f"{prefix}/bin/r3-launch"),
     (r"%r3_prefix\b", str(prefix)),
     (r"%r3_plugin\b", f"{prefix}/lib/r3cc/libR3Passes.so"),
     (r"%r3\b", f"env R3_PREFIX={prefix} {sys.executable} -c 'from r3cc.cli import main; main()'"),
