@@ -29,7 +29,7 @@ bool Shape::nextIsHeldOut(const Quota &quota) const {
   return kept > keptHeldOut || kept >= quota.launches;
 }
 
-bool Shape::wantsTime() const { return timed < AlwaysTimed || launches % TimedEvery == 0; }
+bool Shape::wantsTime() const { return launches <= AlwaysTimed || launches % TimedEvery == 0; }
 
 void Shape::planNext(const Quota &quota) {
   std::uint64_t current = launches - 1;

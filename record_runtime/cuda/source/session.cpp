@@ -147,8 +147,11 @@ bool packArguments(const LaunchRequest &request, const std::vector<Parameter> &p
 } // namespace
 
 Recorder &Session::recorder() {
+  if (Recorder *made = ready.load(std::memory_order_acquire))
+    return *made;
   std::call_once(recorderOnce, [&] {
     theRecorder = std::make_unique<Recorder>(settings, describeProcess(settings), memory);
+    ready.store(theRecorder.get(), std::memory_order_release);
   });
   return *theRecorder;
 }

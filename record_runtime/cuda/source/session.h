@@ -79,6 +79,7 @@ private:
   StreamHold hold;
   std::once_flag recorderOnce;
   std::unique_ptr<Recorder> theRecorder;
+  std::atomic<Recorder *> ready{nullptr}; ///< theRecorder, once it can be used
   std::atomic<Kernel *> graphKernel{nullptr};
 
   friend class Lifetime;

@@ -102,29 +102,27 @@ const Note *running(const std::vector<const Note *> &notes, int ptxVersion, int 
 } // namespace
 
 Target &Targets::find(CUfunction function, CUcontext context, Recorder &recorder) {
-  struct Last {
-    Handle handle;
-    std::uint64_t generation;
-    Target *target;
-  };
-  static thread_local Last last __attribute__((tls_model("initial-exec"))) = {{nullptr, nullptr}, 0, nullptr};
+  // What this thread launched lately, found without a lock.
+  static thread_local std::array<Recent, RecentCount> recent __attribute__((tls_model("initial-exec"))) = {};
   Handle handle{function, context};
-  std::uint64_t current = generation;
-  if (last.target && last.generation == current && last.handle == handle)
-    return *last.target;
+  std::size_t hash = HandleHash()(handle);
+  Recent &entry = recent[hash >> (8 * sizeof(hash) - RecentBits)];
+  std::uint64_t current = generation.load(std::memory_order_acquire);
+  if (entry.target && entry.generation == current && entry.handle == handle)
+    return *entry.target;
   Target *target = nullptr;
   {
     std::shared_lock lock(mutex);
-    auto entry = known.find(handle);
-    if (entry != known.end())
-      target = entry->second.get();
+    auto found = known.find(handle);
+    if (found != known.end())
+      target = found->second.get();
   }
   if (!target) {
     auto resolved = resolve(function, recorder);
     std::lock_guard lock(mutex);
     target = known.emplace(handle, std::move(resolved)).first->second.get();
   }
-  last = {handle, current, target};
+  entry = {handle, current, target};
   return *target;
 }
 

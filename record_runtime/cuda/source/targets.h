@@ -5,6 +5,7 @@
 #include "images.h"
 #include "r3core/recorder.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <shared_mutex>
@@ -48,6 +49,13 @@ private:
              (reinterpret_cast<std::size_t>(handle.context) >> 4);
     }
   };
+  /// A target as one thread remembers it, valid in its generation.
+  struct Recent {
+    Handle handle;
+    std::uint64_t generation;
+    Target *target;
+  };
+  static constexpr unsigned RecentBits = 4, RecentCount = 1 << RecentBits;
   class Function;
 
   std::unique_ptr<Target> resolve(CUfunction function, Recorder &recorder);
