@@ -22,6 +22,7 @@ VERBS = {
     "tune": "Search pipelines, code generation and launch shapes.",
     "report": "Report what a search found.",
     "apply": "Write the winners of a search into a profile for the next build.",
+    "check": "Check a profile on the recorded launches.",
     "store": "List, remove, verify and clean recordings.",
     "doctor": "Show the tools that R3 found, and what is missing.",
 }
