@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 
 from r3cc.cli.options import json_option, recording_option, store_option
-from r3cc.cli.output import human_time, print_json, print_table, say
+from r3cc.cli.output import human_dimensions, human_time, print_json, print_table, say
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
 from r3cc.store.demangle import base_name, demangle
@@ -84,17 +85,37 @@ def list_binary(path: Path, as_json: bool) -> None:
     if not modules:
         say(f"{path} carries no device module; build it with r3-clang++")
         return
+    tuned = any(module.tuned for module in modules)
     table = Table(box=None, pad_edge=False)
     for name in ("module", "architecture", "source"):
         table.add_column(name, no_wrap=True)
     table.add_column("kernel", overflow="fold")
+    if tuned:
+        table.add_column("profile", overflow="fold")
     for module in modules:
-        rows = [demangle(kernel["name"]) for kernel in module.info.get("kernels", [])] or [""]
+        rows = [(demangle(kernel["name"]), profile_text(kernel)) for kernel in module.info.get("kernels", [])]
         source = str(module.info.get("source", "")) + (" (RDC)" if module.relocatable else "")
-        for number, kernel in enumerate(rows):
-            head = (str(module.info.get("module", ""))[:12], str(module.info.get("architecture", "")), source)
-            table.add_row(*(head if number == 0 else ("", "", "")), kernel)
+        head = (module_text(module), str(module.info.get("architecture", "")), source)
+        for number, (kernel, profile) in enumerate(rows or [("", "")]):
+            cells = (*(head if number == 0 else ("", "", "")), kernel)
+            table.add_row(*cells, *((profile,) if tuned else ()))
     print_table(table)
+
+
+def module_text(module: EmbeddedModule) -> str:
+    """Start of a module's id; a tuned build has no module but a profile."""
+    return str(module.info.get("module", ""))[:12] or f"tuned by {module.profile[:12]}"
+
+
+def profile_text(kernel: dict[str, Any]) -> str:
+    """What a profile did to a kernel of a tuned build: ``tuned: pipeline, minctasm=4, block 128,1,1``."""
+    parts = ["pipeline"] if kernel.get("pipeline") else []
+    parts += [f"{key}={value}" for field in ("attributes", "module") for key, value in kernel.get(field, {}).items()]
+    if kernel.get("launch"):
+        parts.append(f"block {human_dimensions(kernel['launch']['block'])}")
+    parts += kernel.get("notes", [])
+    status = str(kernel.get("profile", ""))
+    return f"{status}: {', '.join(parts)}" if parts else status
 
 
 def binary_document(module: EmbeddedModule) -> dict[str, object]:
@@ -105,9 +126,14 @@ def binary_document(module: EmbeddedModule) -> dict[str, object]:
         "source": module.info.get("source"),
         "relocatable": module.relocatable,
         "tuned": module.tuned,
+        "profile": module.profile or None,
         "bitcode_bytes": len(module.bitcode),
-        "kernels": [
-            {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line") or None}
-            for kernel in module.info.get("kernels", [])
-        ],
+        "kernels": [kernel_of_binary(kernel) for kernel in module.info.get("kernels", [])],
     }
+
+
+def kernel_of_binary(kernel: dict[str, Any]) -> dict[str, object]:
+    """The JSON of one kernel in a binary, with what a profile did to it where it is a tuned build."""
+    document = {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line") or None}
+    fields = ("profile", "device", "digest", "pipeline", "attributes", "module", "launch", "notes")
+    return document | {key: kernel[key] for key in fields if key in kernel}

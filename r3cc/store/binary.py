@@ -28,6 +28,7 @@ class EmbeddedModule:
     """One device module of one architecture in a binary."""
 
     bitcode: bytes
+    """Empty in a tuned build."""
     info: dict[str, Any]
     """The JSON of docs/binary-format.md."""
     relocatable: bool
@@ -38,6 +39,11 @@ class EmbeddedModule:
     """Virtual address of the fat-binary wrapper; None under -fgpu-rdc."""
     fat_binary_digest: str
     """SHA-256 of the fat binary, in hex."""
+
+    @property
+    def profile(self) -> str:
+        """SHA-256 of the profile that a tuned build took, in hex; empty for a plain one."""
+        return str(self.info.get("profile", {}).get("sha256", ""))
 
 
 def read_binary(path: Path) -> list[EmbeddedModule]:
