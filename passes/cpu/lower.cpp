@@ -4,6 +4,7 @@
 #include "cpu/entries.h"
 #include "cpu/host_module.h"
 #include "cpu/intrinsics.h"
+#include "cpu/ptx_text.h"
 #include "cpu/shared_memory.h"
 #include "cpu/trim.h"
 #include "replay/result.h"
@@ -96,6 +97,7 @@ static Expected<Product> lower(ArrayRef<uint8_t> Bitcode, StringRef Request) {
     return Device.takeError();
 
   trimDeviceModule(**Device);
+  rewritePtxText(**Device);
   Expected<HostModule> Host = buildHostModule(**Device, *Target);
   if (!Host)
     return Host.takeError();

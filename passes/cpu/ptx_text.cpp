@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cpu/ptx_text.h"
+
+#include "cpu/emitters.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/Regex.h"
+
+using namespace llvm;
+
+namespace r3::cpu {
+
+// Lines and runs of blanks differ between releases of CUB; the words do not.
+static std::string oneLine(StringRef Text) {
+  std::string Line;
+  for (char C : Text) {
+    bool Blank = C == '\n' || C == '\t' || C == ' ';
+    if (!Blank)
+      Line += C;
+    else if (!Line.empty() && Line.back() != ' ')
+      Line += ' ';
+  }
+  return StringRef(Line).trim(" ;").str();
+}
+
+static Value *argument(CallInst &Call, unsigned I) { return Call.getArgOperand(I); }
+
+// "ld.global.nc.v2.u64 {$0, $1}, [$2]". A pair of words is read at once, as the device does.
+static Emitted rewriteLoad(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  static const Regex Load(
+      "^ld\\.(global\\.nc|relaxed\\.gpu)\\.(v([24])\\.)?[usb](32|64) [^[]*\\[\\$[0-9]\\]$");
+  SmallVector<StringRef> Parts;
+  if (!Load.match(Text, &Parts) || Call.arg_size() != 1)
+    return std::nullopt;
+  unsigned Bits = Parts[4] == "64" ? 64 : 32, Count = Parts[3].empty() ? 1 : Parts[3][0] - '0';
+  bool Relaxed = Parts[1].starts_with("relaxed");
+  if (Relaxed && Bits * Count > 64)
+    return std::nullopt;
+  Value *Pointer = B.CreateIntToPtr(argument(Call, 0), B.getPtrTy());
+  LoadInst *Whole = B.CreateAlignedLoad(B.getIntNTy(Bits * Count), Pointer, Align(Bits * Count / 8));
+  if (Relaxed)
+    Whole->setAtomic(AtomicOrdering::Monotonic);
+  if (Count == 1)
+    return Whole;
+  Value *Parted = PoisonValue::get(Call.getType());
+  for (unsigned I = 0; I < Count; ++I)
+    Parted = B.CreateInsertValue(Parted, B.CreateTrunc(B.CreateLShr(Whole, I * Bits), B.getIntNTy(Bits)), I);
+  return Parted;
+}
+
+static Emitted rewriteStore(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  if (Text != "st.relaxed.gpu.v2.u32 [$0], {$1, $2}")
+    return std::nullopt;
+  Type *Pair = B.getInt64Ty();
+  Value *High = B.CreateShl(B.CreateZExt(argument(Call, 2), Pair), 32);
+  Value *Whole = B.CreateOr(B.CreateZExt(argument(Call, 1), Pair), High);
+  StoreInst *Store = B.CreateAlignedStore(Whole, B.CreateIntToPtr(argument(Call, 0), B.getPtrTy()), Align(8));
+  Store->setAtomic(AtomicOrdering::Monotonic);
+  return nullptr;
+}
+
+// PTX shifts by the width or more give zero; LLVM's give poison.
+static Value *shift(IRBuilder<> &B, bool Left, Value *V, Value *Distance) {
+  Type *T = V->getType();
+  Value *Wide = B.CreateZExtOrTrunc(Distance, T);
+  Value *Inside = B.CreateICmpULT(Distance, ConstantInt::get(Distance->getType(), T->getIntegerBitWidth()));
+  Value *Shifted = Left ? B.CreateShl(V, Wide) : B.CreateLShr(V, Wide);
+  return B.CreateSelect(Inside, Shifted, ConstantInt::get(T, 0));
+}
+
+static Emitted rewriteBits(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  static const Regex Shift("^sh([lr])\\.b(32|64) \\$0, \\$1, \\$2$");
+  SmallVector<StringRef> Parts;
+  if (Shift.match(Text, &Parts))
+    return shift(B, Parts[1] == "l", argument(Call, 0), argument(Call, 1));
+  if (Text != "bmsk.clamp.b32 $0, $1, $2")
+    return std::nullopt;
+  Value *One = B.getInt32(1);
+  Value *Ones = B.CreateSub(shift(B, true, One, argument(Call, 1)), One);
+  return shift(B, true, Ones, argument(Call, 0));
+}
+
+static std::optional<Intrinsic::ID> shuffleOf(StringRef Mode) {
+  return StringSwitch<std::optional<Intrinsic::ID>>(Mode)
+      .Case("up", Intrinsic::nvvm_shfl_sync_up_i32p)
+      .Case("down", Intrinsic::nvvm_shfl_sync_down_i32p)
+      .Case("bfly", Intrinsic::nvvm_shfl_sync_bfly_i32p)
+      .Case("idx", Intrinsic::nvvm_shfl_sync_idx_i32p)
+      .Default(std::nullopt);
+}
+
+// Operands are value, lane, clamp, members; the intrinsic takes the members first.
+static Emitted rewriteShuffle(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  static const Regex Shuffle("^shfl\\.sync\\.([a-z]+)\\.b32 \\$0, \\$1, \\$2, \\$3, \\$4$");
+  SmallVector<StringRef> Parts;
+  if (!Shuffle.match(Text, &Parts))
+    return std::nullopt;
+  std::optional<Intrinsic::ID> ID = shuffleOf(Parts[1]);
+  if (!ID)
+    return std::nullopt;
+  Value *Pair =
+      B.CreateIntrinsic(*ID, {argument(Call, 3), argument(Call, 0), argument(Call, 1), argument(Call, 2)});
+  return B.CreateExtractValue(Pair, 0);
+}
+
+// A step of a warp's scan: adds the value of a lower lane, where there is one in the segment.
+static Emitted rewriteScanStep(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  static const Regex Step("shfl\\.sync\\.up\\.b32 (r0|lo)\\|p, .*@p add\\.[us](32|64) r0, r0, \\$4; "
+                          "mov\\.[us](32|64) \\$0, r0;? ?}$");
+  if (!Step.match(Text) || Call.arg_size() != 5)
+    return std::nullopt;
+  Value *V = argument(Call, 0), *From = B.getIntN(V->getType()->getIntegerBitWidth(), 0), *Inside = nullptr;
+  for (unsigned Bit = 0; Bit < V->getType()->getIntegerBitWidth(); Bit += 32) {
+    Value *Word = B.CreateTrunc(B.CreateLShr(V, Bit), B.getInt32Ty());
+    Value *Pair = B.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_up_i32p,
+                                    {argument(Call, 4), Word, argument(Call, 1), argument(Call, 2)});
+    From = B.CreateOr(From, B.CreateShl(B.CreateZExt(B.CreateExtractValue(Pair, 0), V->getType()), Bit));
+    Inside = B.CreateExtractValue(Pair, 1);
+  }
+  return B.CreateSelect(Inside, B.CreateAdd(From, argument(Call, 3)), From);
+}
+
+// CUB ranks keys by the lanes that share a bit: those that have it, or those that have it not.
+static Emitted rewriteBallot(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  if (Text !=
+      "{ .reg .pred p; and.b32 $0, $1, $2; setp.ne.u32 p, $0, 0; vote.ballot.sync.b32 $0, p, 0xffffffff; "
+      "@!p not.b32 $0, $0; }")
+    return std::nullopt;
+  Value *Set = B.CreateICmpNE(B.CreateAnd(argument(Call, 0), argument(Call, 1)), B.getInt32(0));
+  Value *Lanes = B.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync, {B.getInt32(~0u), Set});
+  return B.CreateSelect(Set, Lanes, B.CreateNot(Lanes));
+}
+
+static Emitted rewriteControl(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  if (Text == "nanosleep.u32 $0")
+    return B.CreateIntrinsic(Intrinsic::nvvm_nanosleep, {argument(Call, 0)});
+  if (Text == "exit")
+    return B.CreateIntrinsic(Intrinsic::nvvm_exit, {});
+  return std::nullopt;
+}
+
+static void rewriteCall(CallInst &Call, const InlineAsm &Asm) {
+  IRBuilder<> B(&Call);
+  std::string Text = oneLine(Asm.getAsmString());
+  for (auto Family : {rewriteLoad, rewriteStore, rewriteBits, rewriteShuffle, rewriteScanStep, rewriteBallot,
+                      rewriteControl}) {
+    Emitted Result = Family(B, Call, Text);
+    if (!Result)
+      continue;
+    if (!Call.getType()->isVoidTy())
+      Call.replaceAllUsesWith(*Result);
+    Call.eraseFromParent();
+    return;
+  }
+}
+
+void rewritePtxText(Module &Device) {
+  for (Function &F : Device)
+    for (Instruction &I : make_early_inc_range(instructions(F)))
+      if (auto *Call = dyn_cast<CallInst>(&I))
+        if (auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
+          rewriteCall(*Call, *Asm);
+}
+
+} // namespace r3::cpu
