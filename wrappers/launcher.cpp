@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace r3 {
 namespace {
@@ -14,6 +15,14 @@ namespace {
 bool isCompilerCache(const std::string &Program) {
   constexpr std::array<const char *, 4> Caches = {"ccache", "sccache", "distcc", "icecc"};
   return std::find(Caches.begin(), Caches.end(), baseName(Program)) != Caches.end();
+}
+
+/// A cache must not give out objects that another plugin made: its content becomes part of the key.
+void nameExtraFile(const std::string &Plugin) {
+  for (const char *Variable : {"CCACHE_EXTRAFILES", "SCCACHE_EXTRA_FILES"}) {
+    std::string Files = environment(Variable);
+    setenv(Variable, (Files.empty() ? Plugin : Files + ':' + Plugin).c_str(), 1);
+  }
 }
 
 std::string resolve(const std::string &Name) {
@@ -31,6 +40,8 @@ void launch(const std::vector<std::string> &Command) {
     fail("r3-launch needs a command: r3-launch clang++ -c kernel.cu");
   std::vector<std::string> User(Compiler + 1, Command.end());
   std::vector<std::string> Flags = captureFlags(resolve(*Compiler), driverFor(*Compiler), User);
+  if (!Flags.empty() && Compiler != Command.begin())
+    nameExtraFile(libraryFile("libR3Passes.so"));
   std::vector<std::string> Arguments(Command.begin() + 1, Command.end());
   // Right behind the compiler's name: the user's flags still win.
   Arguments.insert(Arguments.begin() + (Compiler - Command.begin()), Flags.begin(), Flags.end());
