@@ -30,7 +30,7 @@ from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
 from r3cc.replay.model import Interval, L2State, LaunchConfiguration, Mismatch, Numerics, Status, TimingPlan
-from r3cc.replay.sampling import Runnable, Sampler, launches_per_sample, states
+from r3cc.replay.sampling import SHORTEST_NS, Runnable, Sampler, launches_per_sample, states
 from r3cc.replay.stages import Stage, Watch
 from r3cc.replay.statistics import interval
 from r3cc.store.model import Launch
@@ -217,7 +217,7 @@ class ReplaySession:
             mismatches=tuple(mismatches),
             launches=validated,
             l2=self._state,
-            app_ns=_app_time([samples.case for samples in measured]),
+            app_ns=self._app_time([samples.case for samples in measured]),
             mark_overhead_ns=self._mark_overhead_ns,
             resources=resources,
             phases_ns=dict(self._phases),
@@ -280,10 +280,15 @@ class ReplaySession:
         possible = states(self._device)
         if self._rules.l2 in possible:
             return self._rules.l2
-        app = _app_time(self._cases)
+        app = self._app_time(self._cases)
         if len(possible) == 1 or not app:
             return possible[0]
         return nearer_state(self._baseline_time(L2State.WARM), self._baseline_time(L2State.COLD), app)
+
+    def _app_time(self, cases: Sequence[_Case]) -> float:
+        """Mean time in the application, without the cost of its marks either; 0 where it was not taken."""
+        recorded = _app_time(cases)
+        return max(recorded - self._mark_overhead_ns, SHORTEST_NS) if recorded else 0.0
 
     def _baseline_time(self, state: L2State | None) -> float:
         sampler = Sampler(self._device, state)
