@@ -6,6 +6,7 @@
 #include "device_link.h"
 #include "nvcc_command.h"
 #include "process.h"
+#include "profile.h"
 #include "programs.h"
 #include "text.h"
 
@@ -73,7 +74,7 @@ Words completeCommand(const Words &Arguments) {
 } // namespace
 
 void runNvcc(const Words &Arguments) {
-  Result<ClangCommand> Command = translateNvcc(completeCommand(Arguments));
+  Result<ClangCommand> Command = translateNvcc(withProfile(completeCommand(Arguments)));
   if (!Command)
     fail(Command.problem());
   if (Command->verbose)

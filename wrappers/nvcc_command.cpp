@@ -320,8 +320,7 @@ private:
     writeAll(Words(Lenient.begin(), Lenient.end()));
     write("--cuda-path=" + Command.cuda.root);
     if (Relocatable)
-      // Without device LTO, nvlink refuses a kernel that another file launches.
-      writeAll({"-fgpu-rdc", "-foffload-lto", "-D__CUDACC_RDC__"});
+      writeRelocatable();
     if (hasDeviceSource())
       writeDeviceDefaults();
     if (Compatible && hasSource())
@@ -329,6 +328,15 @@ private:
     if (!HostLevel.empty())
       write(HostLevel);
     writeAll(HostCompile);
+  }
+
+  void writeRelocatable() {
+    writeAll({"-fgpu-rdc", "-D__CUDACC_RDC__"});
+    // Without device LTO, nvlink refuses a kernel that another file launches; with it, --r3-use can't act.
+    if (environment("R3_USE").empty())
+      write("-foffload-lto");
+    else
+      note("device code is linked without LTO, so that --r3-use acts");
   }
 
   void writeDeviceDefaults() {

@@ -13,6 +13,11 @@ from pathlib import Path
 ASPECTS = ("status", "standard output", "standard error", "files")
 SOURCES = {
     "host.cpp": "#define TWO 2\nint twice(int x) { return TWO * x; }\n",
+    "other.cpp": "int twice(int);\nint main() { return twice(0); }\n",
+    "warns.cpp": "int unused() { int x; return 1; }\n",
+    "header.h": "inline int one() { return 1; }\n",
+    "module.cppm": "export module m;\nexport int one() { return 1; }\n",
+    "assembly.s": ".globl f\nf: ret\n",
     "broken.cpp": "int broken( {\n",
     "kernel.cu": '#include "minicuda.h"\n__global__ void k(float *x) { x[thread()] = 1; }\n',
     "broken.cu": '#include "minicuda.h"\n__global__ void k(float *x) { x[nothing] = 1; }\n',

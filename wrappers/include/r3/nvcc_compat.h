@@ -109,6 +109,10 @@ R3_STORE(__stcs, "cs")
 #undef R3_LOAD
 #undef R3_LOAD_SIZE
 
+// clang ignores the attribute and would make a host variable of it: another program, without an error.
+#undef __managed__
+#define __managed__ _Pragma("GCC error \"clang has no __managed__ variables; use a pointer from cudaMallocManaged\"")
+
 // The warp intrinsics without _sync, which no GPU since sm_70 has: over the threads that are there. enable_if makes
 // these the better match where clang's own are the same otherwise; macros would tear members of those names.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
