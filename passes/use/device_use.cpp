@@ -86,7 +86,7 @@ public:
   void end(Module &M) {
     bool Changed = !Optimised.empty();
     for (const OptimisedKernel &Kernel : Optimised)
-      if (Error E = replaceKernel(M, Outcomes[Kernel.outcome].name, bytes(Kernel.bitcode)))
+      if (Error E = replaceKernel(M, Outcomes[Kernel.outcome].name, bytes(Kernel.bitcode), closureLinkage()))
         leaveOut(M, Kernel.outcome, toString(std::move(E)));
     if (Changed)
       Held.release(M);
@@ -95,6 +95,12 @@ public:
   }
 
 private:
+  ClosureLinkage closureLinkage() const {
+    const json::Object *Codegen = Captured.document.getObject("codegen");
+    return Codegen && Codegen->getBoolean("relocatable").value_or(false) ? ClosureLinkage::Internal
+                                                                         : ClosureLinkage::AsValidated;
+  }
+
   StringRef architecture() const { return Captured.module.architecture; }
 
   void leaveOut(const Module &M, size_t Index, const std::string &Reason) {
@@ -128,8 +134,9 @@ private:
     for (const KernelOutcome &Outcome : Outcomes) {
       if (Outcome.choice.match == Match::HasChanged)
         warnOnce(M, M.getSourceFileName() + ": " + demangle(Outcome.name) +
-                        " has changed since the profile " + Used->path +
-                        " was made; it is built plainly until it is tuned again");
+                        " is not the code that the profile " + Used->path +
+                        " was made for (its source or its flags have changed); it is built plainly "
+                        "until it is tuned again");
       Missing |= Outcome.choice.match == Match::NoDevice;
     }
     if (Missing)

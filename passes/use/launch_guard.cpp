@@ -152,12 +152,12 @@ Function *stubOf(Module &Host, StringRef Kernel) {
 std::string guardLaunches(Module &Host, StringRef Kernel, const LaunchRule &Rule) {
   Function *Found = stubOf(Host, Kernel);
   if (!Found)
-    return "no launch rule: the host code of this unit doesn't launch the kernel";
+    return "the host code of this unit doesn't launch the kernel";
   Stub Target(*Found);
   if (!Target.pop)
-    return "no launch rule: clang's launch stub isn't the one that this R3 knows";
+    return "clang's launch stub isn't the one that this R3 knows";
   if (!Rule.scalars.empty() && !Target.arguments())
-    return "no launch rule: the stub's arguments weren't found";
+    return "the stub's arguments weren't found";
   GuardWriter(Target, Rule).write();
   return {};
 }

@@ -85,13 +85,15 @@ std::string freeName(const Module &M, const Module &Other, StringRef Base) {
   }
 }
 
-/// What the kernel alone has: internal, under a name that nothing in M has.
-void makePrivate(GlobalValue &Value, const Module &M) {
+/// What the kernel alone has gets a name that nothing in M has.
+void makePrivate(GlobalValue &Value, const Module &M, ClosureLinkage Linkage) {
   Value.setName(freeName(M, *Value.getParent(), Value.hasName() ? Value.getName() : "r3.unnamed"));
-  Value.setVisibility(GlobalValue::DefaultVisibility);
-  Value.setLinkage(GlobalValue::InternalLinkage);
   if (auto *Object = dyn_cast<GlobalObject>(&Value))
     Object->setComdat(nullptr);
+  if (Linkage == ClosureLinkage::AsValidated)
+    return;
+  Value.setVisibility(GlobalValue::DefaultVisibility);
+  Value.setLinkage(GlobalValue::InternalLinkage);
 }
 
 /// Another unit may replace such a function at link; M's own is the one that it would replace.
@@ -99,7 +101,8 @@ bool isReplaceable(const Module &M, const GlobalValue &Value) {
   return isa<Function>(Value) && Value.isInterposable() && M.getFunction(Value.getName());
 }
 
-void separate(Module &Optimised, const Function &Kernel, Module &M, WithExternalLinkage &Visible) {
+void separate(Module &Optimised, const Function &Kernel, Module &M, ClosureLinkage Linkage,
+              WithExternalLinkage &Visible) {
   for (GlobalVariable &Variable : Optimised.globals())
     if (GlobalVariable *Own = counterpart(M, Variable)) {
       Visible.add(*Own);
@@ -111,7 +114,7 @@ void separate(Module &Optimised, const Function &Kernel, Module &M, WithExternal
     if (isReplaceable(M, Value))
       cast<Function>(Value).deleteBody();
     else
-      makePrivate(Value, M);
+      makePrivate(Value, M, Linkage);
   }
 }
 
@@ -151,7 +154,7 @@ void HeldVariables::release(Module &M) {
   Held.clear();
 }
 
-Error replaceKernel(Module &M, StringRef Name, ArrayRef<uint8_t> Bitcode) {
+Error replaceKernel(Module &M, StringRef Name, ArrayRef<uint8_t> Bitcode, ClosureLinkage Linkage) {
   Expected<std::unique_ptr<Module>> Optimised = loadModule(Bitcode, M.getContext());
   if (!Optimised)
     return Optimised.takeError();
@@ -164,7 +167,7 @@ Error replaceKernel(Module &M, StringRef Name, ArrayRef<uint8_t> Bitcode) {
   removeAllBut(**Optimised, reachableFrom(**Optimised, {*Kernel}));
   dropNamedMetadata(**Optimised);
   WithExternalLinkage Visible;
-  separate(**Optimised, **Kernel, M, Visible);
+  separate(**Optimised, **Kernel, M, Linkage, Visible);
   if (Linker::linkModules(M, std::move(*Optimised), Linker::Flags::OverrideFromSrc))
     return makeError(R3_CODEGEN_ERROR, "the kernel \"" + Name + "\" can't be linked back into its unit");
   return Error::success();

@@ -43,11 +43,18 @@ private:
   std::vector<Variable> Held;
 };
 
+/// Linkage of what a tuned kernel alone calls.
+enum class ClosureLinkage {
+  AsValidated, ///< the assembler inlines what it sees to be private, and must do as it did when it was judged
+  Internal     ///< for relocatable code, where names of several units meet
+};
+
 /// Replaces the body and the attributes of Kernel by those of its namesake in Optimised (bitcode of the
-/// extracted and optimised module), and brings along what that calls, under internal names of its own.
+/// extracted and optimised module), and brings along what that calls, under names of its own.
 /// Variables are M's, except for immutable data and shared memory that M's pipeline has changed: of those
 /// Optimised has its own.
-llvm::Error replaceKernel(llvm::Module &M, llvm::StringRef Kernel, llvm::ArrayRef<uint8_t> Optimised);
+llvm::Error replaceKernel(llvm::Module &M, llvm::StringRef Kernel, llvm::ArrayRef<uint8_t> Optimised,
+                          ClosureLinkage Linkage);
 
 } // namespace r3
 

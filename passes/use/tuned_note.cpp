@@ -2,7 +2,9 @@
 #include "use/tuned_note.h"
 
 #include "use/launch_guard.h"
+#include "use/messages.h"
 
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -60,7 +62,10 @@ bool agree(ArrayRef<json::Object *> Kernels) {
   });
 }
 
-void leaveOut(ArrayRef<json::Object *> Kernels, const std::string &Reason) {
+void leaveOut(const Module &Host, const std::string &Name, ArrayRef<json::Object *> Kernels,
+              const std::string &Reason) {
+  warnOnce(Host,
+           Host.getSourceFileName() + ": " + demangle(Name) + " keeps its launch dimensions: " + Reason);
   for (json::Object *Kernel : Kernels)
     if (ruleText(*Kernel)) {
       (*Kernel)["launch"] = nullptr;
@@ -123,10 +128,11 @@ void applyLaunchRules(Module &Host, std::vector<CapturedModule> &Modules) {
     std::optional<LaunchRule> Rule;
     if (agree(Kernels) && Kernels.size() == Modules.size())
       Rule = parseLaunchRule(*ruleText(*Kernels.front()));
-    std::string Problem = Rule ? guardLaunches(Host, Name, *Rule)
-                               : "no launch rule: the unit's architectures don't have the same one";
+    std::string Problem = Rule
+                              ? guardLaunches(Host, Name, *Rule)
+                              : "the profile has no launch rule that holds for all architectures of the unit";
     if (!Problem.empty())
-      leaveOut(Kernels, Problem);
+      leaveOut(Host, Name, Kernels, Problem);
   }
   for (size_t Index = 0; Index < Modules.size(); ++Index) {
     Modules[Index].json.clear();

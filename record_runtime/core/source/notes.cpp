@@ -119,6 +119,14 @@ void readKernel(const nlohmann::json &entry, Note &note) {
 std::unique_ptr<Note> read(const Descriptor &descriptor) {
   const std::uint8_t *bytes = descriptor.bytes;
   const std::uint8_t *json = target(bytes + 32), *bitcode = target(bytes + 16);
+  constexpr std::uint32_t Tuned = 2;
+  if (load<std::uint32_t>(bytes) == NoteVersion && !bitcode && (load<std::uint32_t>(bytes + 4) & Tuned)) {
+    message(
+        "%s is a tuned build (--r3-use), which carries no IR; its kernels are only counted: record a build "
+        "without --r3-use to tune again",
+        descriptor.binary.c_str());
+    return nullptr;
+  }
   if (load<std::uint32_t>(bytes) != NoteVersion || !json || !bitcode) {
     message(
         "%s carries an R3 note of version %u, this recorder reads version %u; its kernels are only counted",
