@@ -166,6 +166,7 @@ Error replaceKernel(Module &M, StringRef Name, ArrayRef<uint8_t> Bitcode, Closur
   dropUsedLists(**Optimised);
   removeAllBut(**Optimised, reachableFrom(**Optimised, {*Kernel}));
   dropNamedMetadata(**Optimised);
+  (*Kernel)->setComdat(nullptr); // by its comdat a template's kernel would yield to the one in M
   WithExternalLinkage Visible;
   separate(**Optimised, **Kernel, M, Linkage, Visible);
   if (Linker::linkModules(M, std::move(*Optimised), Linker::Flags::OverrideFromSrc))

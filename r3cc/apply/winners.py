@@ -131,8 +131,11 @@ class _Winner:
 
     def _scalars(self) -> tuple[Scalar, ...]:
         """Scalar parameters with the values that recorded launches gave them."""
+        parameters = kernel_info(self._module, self._plan.name).get("parameters")
+        if parameters is None:
+            raise R3Error(f"the recording does not tell the parameters of {self._plan.demangled}; record it again")
         found = []
-        for index, parameter in enumerate(kernel_info(self._module, self._plan.name).get("parameters", [])):
+        for index, parameter in enumerate(parameters):
             offset, size = parameter["offset"], parameter["size"]
             if parameter["type"] in FORMATS:
                 values = {launch.arguments[offset : offset + size].hex() for launch in self._launches}
