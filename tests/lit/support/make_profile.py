@@ -2,7 +2,8 @@
 """Write a profile for kernels of a plain build, and the code that was validated for them.
 
 A kernel is given as `part-of-its-name`, followed by options as KEY=VALUE: pipeline, block, grid, shape
-(GX,GY,GZ/BX,BY,BZ/SHARED), scalar (INDEX:SIZE:HEX), device, architecture, digest, and options of code generation. `--ptx`
+(GX,GY,GZ/BX,BY,BZ/SHARED), scalar (INDEX:SIZE:HEX), device, architecture, digest, and options of code generation.
+`--ptx`
 writes the PTX that replay compiles of the first kernel at that pipeline and those options.
 """
 

@@ -12,24 +12,30 @@ static Dimensions grid, block;
 static size_t shared;
 static void *stream;
 
-extern "C" unsigned __cudaPushCallConfiguration(Dimensions Grid, Dimensions Block, size_t Shared, void *Stream) {
+extern "C" unsigned __cudaPushCallConfiguration(Dimensions Grid, Dimensions Block, size_t Shared,
+                                                void *Stream) {
   grid = Grid, block = Block, shared = Shared, stream = Stream;
   return 0;
 }
 
-extern "C" int __cudaPopCallConfiguration(Dimensions *Grid, Dimensions *Block, size_t *Shared, void **Stream) {
+extern "C" int __cudaPopCallConfiguration(Dimensions *Grid, Dimensions *Block, size_t *Shared,
+                                          void **Stream) {
   *Grid = grid, *Block = block, *Shared = shared, *Stream = stream;
   return 0;
 }
 
-extern "C" int cudaLaunchKernel(const void *, Dimensions Grid, Dimensions Block, void **Arguments, size_t Shared, void *) {
-  std::printf("n=%d grid %u,%u,%u block %u,%u,%u shared %zu\n", *static_cast<int *>(Arguments[0]), Grid.x, Grid.y, Grid.z,
-              Block.x, Block.y, Block.z, Shared);
+extern "C" int cudaLaunchKernel(const void *, Dimensions Grid, Dimensions Block, void **Arguments,
+                                size_t Shared, void *) {
+  std::printf("n=%d grid %u,%u,%u block %u,%u,%u shared %zu\n", *static_cast<int *>(Arguments[0]), Grid.x,
+              Grid.y, Grid.z, Block.x, Block.y, Block.z, Shared);
   return 0;
 }
 
 extern "C" void **__cudaRegisterFatBinary(void *) { return nullptr; }
 extern "C" void __cudaRegisterFatBinaryEnd(void **) {}
 extern "C" void __cudaUnregisterFatBinary(void **) {}
-extern "C" int __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *) { return 0; }
+extern "C" int __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *,
+                                      void *, void *, int *) {
+  return 0;
+}
 extern "C" void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int) {}
