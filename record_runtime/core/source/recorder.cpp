@@ -124,7 +124,8 @@ public:
   std::uint64_t nextLaunch = 0;
   std::uint64_t recordingTime = 0;
 
-  std::mutex tick; // of the three below
+  std::mutex counting; // held while a kernel's counts are taken and queued
+  std::mutex tick;     // of the three below
   std::condition_variable wake;
   bool finishing = false;
   std::thread writer;
@@ -170,6 +171,7 @@ void Recorder::Implementation::writeCounts() {
 }
 
 void Recorder::Implementation::writeCounts(Kernel &kernel) {
+  std::lock_guard order(counting); // a full queue must not let older counts of a kernel follow newer ones
   std::string document;
   {
     std::lock_guard lock(kernel.mutex);
