@@ -27,9 +27,12 @@ def native_program(name: str) -> Path:
 
 
 def prefixes() -> Iterator[Path]:
-    """Where to look, in order: R3_PREFIX, this Python's prefix, beside the package, a build in the source tree."""
+    """R3_PREFIX alone where it is set, so that parts of two builds never mix; else, in order: this Python's prefix,
+    beside the package, a build in the source tree.
+    """
     if os.environ.get(PREFIX_VARIABLE):
         yield Path(os.environ[PREFIX_VARIABLE])
+        return
     yield Path(sys.prefix)
     package = Path(r3cc.__file__).resolve().parent
     yield package.parent
