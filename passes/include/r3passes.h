@@ -2,8 +2,9 @@
  *
  * The flat C ABI of libR3Passes.so: what Python (r3cc/llvm) calls. No LLVM type crosses it.
  *
- * Every call returns an r3_result that the caller frees. Requests are JSON texts (unknown keys are errors), outputs are bytes.
- * A call may abort the process (LLVM fatal errors) or never end: callers run it in a compile process with a deadline.
+ * Every call returns an r3_result that the caller frees. Requests are JSON texts (unknown keys are errors),
+ * outputs are bytes. A call may abort the process (LLVM fatal errors) or never end: callers run it in a
+ * compile process with a deadline.
  */
 #ifndef R3_PASSES_H
 #define R3_PASSES_H
@@ -39,39 +40,43 @@ void r3_result_free(r3_result *);
 /* The LLVM version this library was built with, "22.1.8". */
 const char *r3_llvm_version(void);
 
-/* What a module holds, as docs/binary-format.md's `kernels` and `globals`, and per kernel the facts that decide legal
- * launches: {"kernels": [{"name", "parameters", "globals", "reads_block_size", "reads_grid_size", "static_shared",
- * "dynamic_shared", "barriers", "warp_operations", "atomics", "element_types": {"<parameter index>": "float" | "double" | "i32" | …,
- * }, "global_element_types": {"<global>": "float", …}, "max_threads"}], …}. element_types come from the loads and stores reached
- * through that parameter; a parameter with several is left out ("mixed"). */
+/* What a module holds, as docs/binary-format.md's `kernels` and `globals`, and per kernel the facts that
+ * decide legal launches: {"kernels": [{"name", "parameters", "globals", "reads_block_size",
+ * "reads_grid_size", "static_shared", "dynamic_shared", "barriers", "warp_operations", "atomics",
+ * "element_types": {"<parameter index>": "float" | "double" | "i32" | …,
+ * }, "global_element_types": {"<global>": "float", …}, "max_threads"}], …}. element_types come from the loads
+ * and stores reached through that parameter; a parameter with several is left out ("mixed"). */
 r3_result *r3_describe(const uint8_t *bitcode, size_t size);
 
 /* request: {"kernel": name}. Output: bitcode with that kernel alone (architecture section 7: mutable internal
  * globals made external first, constants kept in order). */
 r3_result *r3_extract(const uint8_t *bitcode, size_t size, const char *request);
 
-/* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never", "cpu": "sm_90", "features": "+ptx87",
- * "vectorize_loops": bool, "vectorize_slp": bool, "unroll_loops": bool, "mllvm": ["-opt=value", …],
- * "kernel_attributes": {"maxntid": "256,1,1", "minctasm": "2", "maxnreg": "64"}, "remarks": bool, "emit": "assembly" | "object" | "bitcode"}.
- * All but pipeline optional; cpu and features default to the module's, the host's for a host module.
- * fp_contract "off", "on" and "fast" are clang's; "never" also drops the permission to fuse that the IR carries.
- * kernel_attributes go on every kernel of the module; "" removes what the source gave. mllvm options are global to the
- * process: its first compile decides them, and another set later is R3_BAD_REQUEST.
- * Output: PTX text for an NVPTX module, an object file for a host module. Deterministic: equal inputs, equal bytes.
- * report: {"ir_hash": "<hash of the optimised IR>", "optimise_ns", "codegen_ns", "remarks": [text, …]}. */
+/* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never",
+ * "cpu": "sm_90", "features": "+ptx87", "vectorize_loops": bool, "vectorize_slp": bool, "unroll_loops": bool,
+ * "mllvm": ["-opt=value", …], "kernel_attributes": {"maxntid": "256,1,1", "minctasm": "2", "maxnreg": "64"},
+ * "remarks": bool, "emit": "assembly" | "object" | "bitcode"}. All but pipeline optional; cpu and features
+ * default to the module's, the host's for a host module. fp_contract "off", "on" and "fast" are clang's;
+ * "never" also drops the permission to fuse that the IR carries. kernel_attributes go on every kernel of the
+ * module; "" removes what the source gave. mllvm options are global to the process: its first compile decides
+ * them, and another set later is R3_BAD_REQUEST. Output: PTX text for an NVPTX module, an object file for a
+ * host module. Deterministic: equal inputs, equal bytes. report: {"ir_hash": "<hash of the optimised IR>",
+ * "optimise_ns", "codegen_ns", "remarks": [text, …]}. */
 r3_result *r3_compile(const uint8_t *bitcode, size_t size, const char *request);
 
-/* request: {"cpu": host CPU name or "native"}. Lowers an NVPTX module to a host module for libr3cpu (docs/cpu-device.md).
- * Output: host bitcode, unoptimised, which r3_compile then turns into an object. */
+/* request: {"cpu": host CPU name or "native"}. Lowers an NVPTX module to a host module for libr3cpu
+ * (docs/cpu-device.md). Output: host bitcode, unoptimised, which r3_compile then turns into an object. */
 r3_result *r3_lower_to_host(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"kernel": name}. report: {"digest": "<sha256>"}: the kernel digest of architecture section 1. */
 r3_result *r3_kernel_digest(const uint8_t *bitcode, size_t size, const char *request);
 
-/* request: {"pipeline": text, "triple": …, "cpu": …}. R3_OK or R3_BAD_PIPELINE. report: {"pipeline": the text as LLVM prints it}. */
+/* request: {"pipeline": text, "triple": …, "cpu": …}. R3_OK or R3_BAD_PIPELINE. report: {"pipeline": the text
+ * as LLVM prints it}. */
 r3_result *r3_parse_pipeline(const char *request);
 
-/* report: {"module": [name, …], "cgscc": […], "function": […], "loop": […], "loop-mssa": […], "parameters": {name: "options text"}}, from LLVM itself. */
+/* report: {"module": [name, …], "cgscc": […], "function": […], "loop": […], "loop-mssa": […], "parameters":
+ * {name: "options text"}}, from LLVM itself. */
 r3_result *r3_list_passes(const char *request /* {"triple": …, "cpu": …} */);
 
 #ifdef __cplusplus
