@@ -165,7 +165,9 @@ Expected<Product> parsePipeline(const TargetRequest &Request) {
   if (!Machine)
     return Machine.takeError();
   LLVMContext Context;
-  PipelineBuilder Builder(Context, **Machine);
+  PipelineTuningOptions Tuning;
+  Tuning.SLPVectorization = true; // as clang and opt have it; a bare pass builder leaves it out
+  PipelineBuilder Builder(Context, **Machine, Tuning);
   Expected<ModulePassManager> Passes = Builder.parse(Request.Pipeline);
   if (!Passes)
     return Passes.takeError();
