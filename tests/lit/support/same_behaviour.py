@@ -5,12 +5,14 @@ Usage: same_behaviour.py CLANG WRAPPER CORPUS DIRECTORY -- GPU-FLAGS…
 """
 
 import shlex
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ASPECTS = ("status", "standard output", "standard error", "files")
+WRITTEN = 1_700_000_000  # a precompiled header holds when its source was written
 SOURCES = {
     "host.cpp": "#define TWO 2\nint twice(int x) { return TWO * x; }\n",
     "other.cpp": "int twice(int);\nint main() { return twice(0); }\n",
@@ -31,6 +33,7 @@ def behaviour(compiler, arguments, directory):
     directory.mkdir()
     for name, text in SOURCES.items():
         (directory / name).write_text(text)
+        os.utime(directory / name, (WRITTEN, WRITTEN))
     run = subprocess.run([compiler, *arguments], cwd=directory, capture_output=True, input=b"int in;\n")
     files = {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
     return run.returncode, run.stdout, run.stderr, files
