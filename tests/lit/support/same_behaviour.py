@@ -4,8 +4,8 @@
 Usage: same_behaviour.py CLANG WRAPPER CORPUS DIRECTORY -- GPU-FLAGS…
 """
 
-import shlex
 import os
+import shlex
 import shutil
 import subprocess
 import sys
