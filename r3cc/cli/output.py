@@ -10,8 +10,8 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-PIPE_WIDTH = 200
-"""Columns for a table that does not go to a terminal."""
+PIPE_WIDTH = 100_000
+"""Columns for a table that does not go to a terminal: no cell is folded there, so that each row is one line to grep."""
 
 
 def say(message: str) -> None:

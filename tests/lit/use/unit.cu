@@ -8,8 +8,7 @@
 // RUN: grep -v '//' %t.work.ptx > %t.left && grep -v '//' %t.tuned.ptx | cmp %t.left -
 // RUN: grep -v '//' %t.plain.ptx | not cmp %t.left -
 // RUN: %r3_clangxx %{flags} -O3 -fPIC --r3-use=%t.json -c %s -o %t.o && ld -shared %t.o -o %t.so && %r3 ls --binary %t.so | FileCheck %s
-// CHECK: tuned: pipeline, fp-contract=never, mllvm:disable-lsr=1, mllvm:unroll-count=2, opt-level=1, code-generation
-// CHECK: level 3 of the unit, 1 in the profile: the profile's holds for the whole unit
+// CHECK: tuned: pipeline, fp-contract=never, mllvm:disable-lsr=1, mllvm:unroll-count=2, opt-level=1, code-generation level 3 of the unit, 1 in the profile: the profile's holds for the whole unit
 
 // RUN: sed 's/default<O3>/no-such-pass/' %t.json > %t.pass.json
 // RUN: %r3_clangxx %{flags} -O3 -fPIC --r3-use=%t.pass.json -c %s -o %t.o 2>&1 | FileCheck %s --check-prefix=PASS
