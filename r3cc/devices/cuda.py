@@ -32,6 +32,11 @@ from r3cc.devices.base import (
 _PAGE_THREADS = 256
 _MOST_BLOCKS = 8192
 """Blocks of kernels that work page by page."""
+_SWEEPS = 3
+"""Memory read to empty the L2 cache, in its sizes: its replacement is not strictly by age."""
+_SWEEP_BLOCKS = 512
+_VECTOR = 16
+_THREE_WORDS = ((0, 8), (8, 8), (16, 8))
 _FREE_SHARED = 48 * 1024
 """Dynamic shared bytes that need no opt-in."""
 _WINDOW = 1 << 30
@@ -211,7 +216,8 @@ class CudaDevice:
         self._properties = self._read_properties()
         self._reservations: list[Range] = []
         self._mapped: list[Range] = []
-        self._flush_buffer: int | None = None
+        self._zeros: int | None = None
+        """What ``flush_l2`` reads."""
         self._flags = (0, 0)
         """Scratch of ``differences``: address and size."""
         text = resources.files("r3cc.devices").joinpath("kernels.ptx").read_bytes()
@@ -220,6 +226,7 @@ class CudaDevice:
         self._copy_pages = self._own_code.function("r3_copy_pages")
         self._nothing = self._own_code.function("r3_nothing")
         self._hold = self._own_code.function("r3_hold")
+        self._sweep = self._own_code.function("r3_sweep")
 
     def _open(self, ordinal: int) -> Any:
         api = self._driver.api
@@ -426,11 +433,13 @@ class CudaDevice:
         self._hold.launch(Geometry((1, 1, 1), (1, 1, 1), 0), arguments)
 
     def flush_l2(self) -> None:
-        """Write twice the cache's size."""
-        size = 2 * self._properties.l2
-        if self._flush_buffer is None:
-            self._flush_buffer = self.allocate(size)
-        self.fill(self._flush_buffer, 0, size)
+        """Read several times the cache's size: written lines would burden the launch that comes next."""
+        size = _SWEEPS * self._properties.l2
+        if self._zeros is None:
+            self._zeros = self.allocate(size + PAGE)
+            self.fill(self._zeros, 0, size + PAGE)
+        buffer = np.array([self._zeros, size // _VECTOR, self._zeros + size], np.uint64).tobytes()
+        self._sweep.launch(Geometry((_SWEEP_BLOCKS, 1, 1), (1024, 1, 1), 0), Arguments(buffer, _THREE_WORDS))
 
     def synchronise(self) -> None:
         """Wait for all work; what went wrong in it surfaces here."""

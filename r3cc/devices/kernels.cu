@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What replay runs on the device itself: finding the pages in which two memories differ, so that checking
-// never crosses the bus, copying scattered pages in one launch, and holding the device while work is queued,
-// so that a timed launch does not wait for the host. kernels.ptx is this file, compiled once by hand; the
-// driver makes machine code of it at load:
+// never crosses the bus, copying scattered pages in one launch, sweeping the L2 cache, and holding the device
+// while work is queued, so that a timed launch does not wait for the host. kernels.ptx is this file, compiled
+// once by hand; the driver makes machine code of it at load:
 //   clang++ -O3 --cuda-device-only --cuda-gpu-arch=sm_75 --cuda-feature=+ptx63 -S kernels.cu -o kernels.ptx
 
 constexpr unsigned kPage = 4096;
@@ -68,6 +68,22 @@ extern "C" __global__ void r3_copy_pages(unsigned char *__restrict__ to,
       copy(to + at, from + at, size - at);
     page = next;
   }
+}
+
+// Reads memory that holds zeros, past the L1 caches: lines that only were read leave the L2 cache at no cost
+// to whoever comes next. The sum, always 0, keeps the compiler from dropping the loads.
+extern "C" __global__ void r3_sweep(const Vector *zeros, unsigned long long vectors, unsigned *sum) {
+  const unsigned long long first = 1ull * blockIdx.x * blockDim.x + threadIdx.x;
+  Vector found = {0, 0, 0, 0};
+  for (unsigned long long i = first; i < vectors; i += 1ull * gridDim.x * blockDim.x) {
+    Vector value;
+    asm("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+        : "l"(zeros + i));
+    found |= value;
+  }
+  if (found.x | found.y | found.z | found.w)
+    *sum = 1;
 }
 
 // What a launch costs that does nothing.
