@@ -44,6 +44,7 @@ FAILED = 1
 @click.option("--passes", metavar="TEXT", help="Pass pipeline as `opt -passes=` takes it.  [default: the build's own]")
 @click.option("--block", type=Dimensions(), help="Block; the grid is derived to cover the recorded threads.")
 @click.option("--grid", type=Dimensions(), help="Grid.")
+@click.option("--variant", metavar="ID", help="Source variant from `r3 remix`.  [default: the recorded source]")
 @click.option("--codegen", multiple=True, metavar="KEY=VALUE", help="Code-generation option; may be repeated.")
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
@@ -61,6 +62,7 @@ def replay(
     passes: str | None,
     block: Dim3 | None,
     grid: Dim3 | None,
+    variant: str | None,
     codegen: tuple[str, ...],
     numerics: str | None,
     rtol: float | None,
@@ -73,7 +75,7 @@ def replay(
 
     Without options the candidate is the recorded build's own code. The exit status is 0 only if it is valid.
     """
-    candidate = Candidate(passes, _codegen(codegen), LaunchConfiguration(grid, block))
+    candidate = Candidate(passes, _codegen(codegen), LaunchConfiguration(grid, block), variant)
     with Store.open(store) as opened:
         found = opened.find_kernel(kernel, recording)
         settings = _settings(found, numerics, rtol, atol, l2)
@@ -152,6 +154,7 @@ def _rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows = [
         ("status", evaluation.status.value),
         ("pipeline", evaluation.candidate.pipeline or "the recorded build's"),
+        *([("variant", evaluation.candidate.variant)] if evaluation.candidate.variant else []),
         ("launch", _launch(evaluation.candidate.launch)),
     ]
     rows += [(key, value) for key, value in evaluation.candidate.codegen]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 
 from r3cc.errors import R3Error
 from r3cc.farm.process import Failed, open_line
-from r3cc.replay.compile import CodeObject, CodeRequest, CompileFailure, Compiler, CompileSetup, Target
+from r3cc.replay.compile import CodeObject, CodeRequest, CompileFailure, Compiler, CompileSetup, variant_setup
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.targets import open_target
+
+_KEPT_VARIANTS = 8
+"""Variants whose extracted module stays in memory: the tuner compiles an elite many times."""
 
 
 def main() -> None:
@@ -16,8 +20,7 @@ def main() -> None:
     line = open_line(sys.argv)
     setup: CompileSetup = line.receive()
     try:
-        target = open_target(setup)
-        compiler = Compiler(setup, target)
+        revisions = _Revisions(setup)
     except R3Error as error:
         line.receive()
         line.answer(Failed(str(error)))
@@ -27,12 +30,36 @@ def main() -> None:
             request = line.receive()
         except EOFError:
             return
-        line.answer(_answer(compiler, target, request))
+        line.answer(_answer(revisions, request))
 
 
-def _answer(compiler: Compiler, target: Target, request: object) -> CodeObject | KernelFacts | Failed:
+class _Revisions:
+    """Compilers by module revision: the captured module and the variants that came along, the latest few of them."""
+
+    def __init__(self, setup: CompileSetup) -> None:
+        self._setup = setup
+        self.target = open_target(setup)
+        self._captured = Compiler(setup, self.target)
+        self._variants: OrderedDict[str, Compiler] = OrderedDict()
+
+    def compiler(self, variant: str | None) -> Compiler:
+        """The compiler of a revision. Raises CompileFailure for a variant that is not there."""
+        if variant is None:
+            return self._captured
+        if variant not in self._variants:
+            setup = variant_setup(self._setup, variant)
+            self._variants[variant] = Compiler(setup, self.target.revised(setup))
+        self._variants.move_to_end(variant)
+        if len(self._variants) > _KEPT_VARIANTS:
+            self._variants.popitem(last=False)
+        return self._variants[variant]
+
+
+def _answer(revisions: _Revisions, request: object) -> CodeObject | KernelFacts | Failed:
     try:
-        return compiler.compile(request) if isinstance(request, CodeRequest) else target.facts()
+        if isinstance(request, CodeRequest):
+            return revisions.compiler(request.variant).compile(request)
+        return revisions.target.facts()
     except CompileFailure as failure:
         return CodeObject(failure.status, str(failure))
     except R3Error as error:

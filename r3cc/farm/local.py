@@ -26,6 +26,7 @@ from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status
 from r3cc.replay.session import Job, Measurement, Rules
 from r3cc.store import Store
 from r3cc.store.model import Kernel, Launch
+from r3cc.store.variants import variants_folder
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -161,8 +162,6 @@ class LocalEvaluator:
             return self._codes[request]
 
     def _rejection(self, candidate: Candidate) -> str | None:
-        if candidate.variant is not None:
-            return "variants of the source are not replayed yet"
         limits = (self.lane.properties.limits if self.lane.properties else None) or Limits()
         problems = (problem(derive(launch, candidate.launch), limits) for launch in self._launches)
         return bad_codegen(candidate.codegen, self._device_kind) or next(filter(None, problems), None)
@@ -202,7 +201,9 @@ def compile_setup(store: Store, kernel: Kernel, device: str, architecture: str) 
     bitcode = store.cache / "modules" / f"{kernel.module}.bc"
     if not bitcode.is_file():
         write_whole(bitcode, store.bitcode(kernel.module))
-    return CompileSetup(bitcode, module.info, kernel.name, device, architecture, store.cache)
+    return CompileSetup(
+        bitcode, module.info, kernel.name, device, architecture, store.cache, variants_folder(store.path)
+    )
 
 
 def compile_processes(settings: EvaluatorSettings) -> int:

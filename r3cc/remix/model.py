@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from r3cc.store.variants import variant_paths as variant_paths
+
 
 class Region(msgspec.Struct, frozen=True):
     """A piece of source that a proposer may rewrite: the kernel, or a device function that it calls."""
@@ -231,12 +233,6 @@ class Features(msgspec.Struct, frozen=True):
     """A candidate's place in the archive: bin numbers by dimension, from the compiled artefact alone."""
 
     bins: tuple[tuple[str, int], ...]
-
-
-def variant_paths(store: Path, variant: str) -> tuple[Path, Path]:
-    """Bitcode and module JSON of a variant in a store."""
-    folder = store / "variants"
-    return folder / f"{variant}.bc", folder / f"{variant}.json"
 
 
 def module_info(path: Path) -> dict[str, Any]:

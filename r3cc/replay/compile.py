@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -27,11 +27,12 @@ class CodeRequest(msgspec.Struct, frozen=True):
 
     pipeline: str | None = None
     codegen: Options = ()
+    variant: str | None = None
 
     @classmethod
     def of(cls, candidate: Candidate) -> CodeRequest:
         """A candidate without its launch configuration."""
-        return cls(candidate.pipeline, candidate.codegen)
+        return cls(candidate.pipeline, candidate.codegen, candidate.variant)
 
     @property
     def llvm_options(self) -> tuple[str, ...]:
@@ -65,8 +66,25 @@ class CompileSetup(msgspec.Struct, frozen=True):
     architecture: str
     """Of the device that it was recorded on."""
     cache: Path
+    variants: Path | None = None
+    """Folder of the source variants' bitcode; None where there are none."""
     llvm_options: tuple[str, ...] = ()
     """The one set of LLVM options of the process that gets this."""
+
+
+def variant_setup(setup: CompileSetup, variant: str) -> CompileSetup:
+    """The setup with a source variant's module in place of the captured one; all else is the original's.
+
+    Raises :class:`CompileFailure` where the variant is not there.
+    """
+    path = setup.variants / f"{variant}.bc" if setup.variants and variant.isalnum() else None
+    try:
+        identity = digest(path.read_bytes()) if path else ""
+    except OSError:
+        identity = ""
+    if path is None or not identity:
+        raise CompileFailure(Status.REJECTED, f"the store holds no variant '{variant}'")
+    return msgspec.structs.replace(setup, bitcode=path, info={**setup.info, "module": identity})
 
 
 class Assembled(msgspec.Struct, frozen=True):
@@ -106,6 +124,10 @@ class Target(Protocol):
 
     def facts(self) -> KernelFacts:
         """What the IR says about the kernel's memory."""
+        ...
+
+    def revised(self, setup: CompileSetup) -> Self:
+        """The same tools for another revision of the module."""
         ...
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -84,6 +85,12 @@ class NvptxTarget:
         """Element types and constants."""
         return self._module.facts()
 
+    def revised(self, setup: CompileSetup) -> Self:
+        """The same tools for another revision of the module."""
+        other = copy.copy(self)
+        other._module = self._module.revised(setup)
+        return other
+
 
 class HostTarget:
     """Host objects from lowered IR, linked into shared objects for libr3cpu."""
@@ -126,6 +133,12 @@ class HostTarget:
         """Element types and constants."""
         return self._module.facts()
 
+    def revised(self, setup: CompileSetup) -> Self:
+        """The same tools for another revision of the module."""
+        other = copy.copy(self)
+        other._module = self._module.revised(setup)
+        return other
+
 
 class _Module:
     """The captured module in the replay compiler."""
@@ -136,6 +149,11 @@ class _Module:
         self._bitcode = setup.bitcode.read_bytes()
         library = native_library("libR3Passes.so")
         self.identity = f"LLVM {self.passes.llvm_version} R3 {hashlib.sha256(library.read_bytes()).hexdigest()[:16]}"
+
+    def revised(self, setup: CompileSetup) -> _Module:
+        other = copy.copy(self)
+        other._bitcode = setup.bitcode.read_bytes()
+        return other
 
     def extract(self) -> bytes:
         return attempt(lambda: self.passes.extract(self._bitcode, self.kernel))
