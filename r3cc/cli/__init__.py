@@ -23,6 +23,7 @@ VERBS = {
     "report": "Report what a search found.",
     "apply": "Write the winners of a search into a profile for the next build.",
     "check": "Check a profile on the recorded launches.",
+    "bench": "Time the plain and the tuned application, whole commands in turn.",
     "store": "List, remove, verify and clean recordings.",
     "doctor": "Show the tools that R3 found, and what is missing.",
 }
