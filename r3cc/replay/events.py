@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -62,6 +62,8 @@ class Session(Event, frozen=True, tag="session"):
     """Evaluations over all kernels and sessions; None without a limit."""
     time_s: float | None
     """Wall time of this session; None without a limit."""
+    max_cost_usd: float | None = None
+    """What remix may spend over all sessions; None without a limit."""
 
 
 class Baseline(Event, frozen=True, tag="baseline"):
@@ -97,6 +99,8 @@ class Answer(Event, frozen=True, tag="evaluation"):
     kernel: str
     evaluation: Evaluation
     loss: float
+    stage: str = ""
+    """What a remix search measured it for: first, all, quick, full, tune; empty in a tune search."""
 
 
 class Incumbent(Event, frozen=True, tag="incumbent"):
@@ -124,6 +128,19 @@ class Final(Event, frozen=True, tag="final"):
     evaluation: Evaluation
 
 
+class RegionChange(msgspec.Struct, frozen=True):
+    """A piece of source that a winner rewrites."""
+
+    name: str
+    path: str
+    """Source file, as the recorded compile command reaches it from its directory."""
+    begin: int
+    """Byte offset of ``before`` in the file."""
+    end: int
+    before: str
+    after: str
+
+
 class Result(Event, frozen=True, tag="result"):
     """A kernel's verdict. ``n`` None: no improvement."""
 
@@ -136,6 +153,11 @@ class Result(Event, frozen=True, tag="result"):
     speedup: Interval | None
     """Baseline over best; of the best finalist even when it is no improvement."""
     note: str = ""
+    strategy: str = ""
+    """What the winning rewrite does, in one line; empty without one."""
+    regions: tuple[RegionChange, ...] = ()
+    """The winner's source; empty when it keeps the original's. Parameters have their values."""
+    parameters: dict[str, str] = {}
 
 
 class End(Event, frozen=True, tag="end"):
@@ -151,8 +173,13 @@ def decode_event(event: dict[str, Any]) -> AnyEvent:
     return value
 
 
+_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent))
+
+
 def read_log(path: Path) -> tuple[AnyEvent, ...]:
-    """Every event of a log, in order; a torn last line is left out.
+    """The events of a log that both kinds of search write, in order; a torn last line is left out.
+
+    A remix search's further events are for ``r3cc.remix.events``.
 
     Raises R3Error for a damaged line and for a log of another version.
     """
@@ -160,6 +187,8 @@ def read_log(path: Path) -> tuple[AnyEvent, ...]:
     for number, line in enumerate(read_events(path), start=1):
         if number == 1 and line.get("version") != VERSION:
             raise R3Error(f"the search in {path.parent} has version {line.get('version')}, this R3 reads {VERSION}")
+        if line.get("event") not in _KINDS:
+            continue
         try:
             events.append(decode_event(line))
         except msgspec.ValidationError as error:
