@@ -197,10 +197,14 @@ class FailureKind(enum.StrEnum):
 class ProposerError(Exception):
     """A request that failed for good: an event of the search, never its end."""
 
-    def __init__(self, kind: FailureKind, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, kind: FailureKind, message: str, retry_after_s: float | None = None, cost_usd: float = 0.0
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after_s = retry_after_s
+        self.cost_usd = cost_usd
+        """What the lost attempts cost, estimated where the provider didn't say."""
 
 
 class Proposer(Protocol):
