@@ -60,7 +60,6 @@ public:
   explicit Lowering(HostModule &Host) : Host(Host) {}
 
   Expected<DenseSet<Function *>> run() {
-    findReached();
     for (Function &F : *Host.M)
       if (!F.isDeclaration())
         if (Error E = lowerFunction(F))
@@ -70,30 +69,17 @@ public:
   }
 
 private:
-  // Which kernel to blame: the first that reaches a function, in module order.
-  void findReached() {
-    for (Kernel &K : Host.Kernels) {
-      SmallVector<Function *> Work{K.Body};
-      while (!Work.empty()) {
-        Function *F = Work.pop_back_val();
-        if (!Reached.try_emplace(F, &K).second)
-          continue;
-        for (Instruction &I : instructions(F))
-          for (Value *Operand : I.operands())
-            if (auto *Used = dyn_cast<Function>(Operand); Used && !Used->isDeclaration())
-              Work.push_back(Used);
-      }
-    }
-  }
-
-  Error unsupported(Instruction &I, const Twine &What) {
-    Kernel *K = Reached.lookup(I.getFunction());
-    std::string Where =
-        K ? "kernel '" + demangle(K->Name) + "'" : "function '" + demangle(I.getFunction()->getName()) + "'";
+  // Only a launch that gets there fails: the unit's other kernels, and other paths of this one, run.
+  Error refuse(CallInst &Call, const Twine &What) {
     std::string Line;
-    if (const DebugLoc &Location = I.getDebugLoc())
+    if (const DebugLoc &Location = Call.getDebugLoc())
       Line = " (line " + std::to_string(Location.getLine()) + ")";
-    return makeError(R3_UNSUPPORTED, Where + Line + " uses " + What + ", which the cpu device does not have");
+    IRBuilder<> B(&Call);
+    Value *Sentence =
+        B.CreateGlobalString(("it uses " + What + Line + ", which the cpu device does not have").str());
+    callEngine(B, "r3cpu_unsupported", B.getVoidTy(), {hidden(Call, BlockParameter), Sentence});
+    cutAfter(Call);
+    return replace(Call, Call.getType()->isVoidTy() ? nullptr : PoisonValue::get(Call.getType()));
   }
 
   Error lowerFunction(Function &F) {
@@ -103,7 +89,8 @@ private:
       if (auto *Call = dyn_cast<CallInst>(&I))
         Calls.push_back(Call);
       else if (isa<InvokeInst, CallBrInst>(I))
-        return unsupported(I, "the instruction '" + Twine(I.getOpcodeName()) + "'");
+        return makeError(R3_UNSUPPORTED, "function '" + demangle(F.getName()) + "' has the instruction '" +
+                                             I.getOpcodeName() + "', which the cpu device does not have");
     }
     for (WeakVH &Call : Calls)
       if (Call)
@@ -117,7 +104,7 @@ private:
       IRBuilder<> B(&Call);
       if (Emitted Result = emitInlineAsm(B, Call, *Asm))
         return replace(Call, *Result);
-      return unsupported(Call, "inline PTX '" + Asm->getAsmString() + "'");
+      return refuse(Call, "inline PTX '" + Asm->getAsmString() + "'");
     }
     Function *Callee = Call.getCalledFunction();
     if (!Callee || !Callee->isDeclaration())
@@ -140,7 +127,7 @@ private:
           cutAfter(Call);
         return replace(Call, *Result);
       }
-    return unsupported(Call, "the instruction '" + Call.getCalledFunction()->getName() + "'");
+    return refuse(Call, "the instruction '" + Call.getCalledFunction()->getName() + "'");
   }
 
   Error lowerGeneric(IRBuilder<> &B, CallInst &Call) {
@@ -170,7 +157,7 @@ private:
       cutAfter(Call);
       return replace(Call, nullptr);
     }
-    return unsupported(Call, "the function '" + demangle(Name) + "', which this unit does not define");
+    return refuse(Call, "the function '" + demangle(Name) + "', which this unit does not define");
   }
 
   static Error replace(CallInst &Call, Value *Result) {
@@ -223,7 +210,6 @@ private:
   }
 
   HostModule &Host;
-  DenseMap<Function *, Kernel *> Reached;
 };
 
 } // namespace

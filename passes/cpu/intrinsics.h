@@ -12,8 +12,8 @@
 
 namespace r3::cpu {
 
-/// Replaces every device-only call. R3_UNSUPPORTED, naming kernel and instruction, for what has no form on
-/// the host. Returns the functions that may suspend their thread, by themselves or by what they call.
+/// Replaces every device-only call; one that has no form on the host becomes a call that ends the launch with a
+/// sentence. Returns the functions that may suspend their thread, by themselves or by what they call.
 llvm::Expected<llvm::DenseSet<llvm::Function *>> lowerIntrinsics(HostModule &Host);
 
 /// The address of field `Field` of the block's description.

@@ -17,32 +17,65 @@ namespace r3::cpu {
 // Beyond this size nothing is won by vectorising across threads.
 static constexpr unsigned MaxInlinedInstructions = 20000;
 
-static bool isInlinable(const CallInst &Call, const Function &Entry) {
-  const Function *Callee = Call.getCalledFunction();
-  return Callee && !Callee->isDeclaration() && Callee != &Entry &&
-         !Callee->hasFnAttribute(Attribute::NoInline) && !Callee->isVarArg();
-}
+namespace {
 
-static bool callsItself(const Function &F) {
-  for (const User *U : F.users())
-    if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getFunction() == &F)
-      return true;
-  return false;
+// What inlining asks of a callee, found once: a generated kernel calls the same function thousands of times.
+struct Callee {
+  bool Inlinable;
+  unsigned Size;
+};
+
+class Callees {
+public:
+  const Callee &operator[](const Function &F) {
+    auto [At, New] = Known.try_emplace(&F);
+    if (New)
+      At->second = {isInlinable(F), F.getInstructionCount()};
+    return At->second;
+  }
+
+private:
+  static bool isInlinable(const Function &F) {
+    return !F.isDeclaration() && !F.hasFnAttribute(Attribute::NoInline) && !F.isVarArg() && !callsItself(F);
+  }
+
+  static bool callsItself(const Function &F) {
+    return any_of(F.users(), [&](const User *U) {
+      auto *Call = dyn_cast<CallInst>(U);
+      return Call && Call->getFunction() == &F;
+    });
+  }
+
+  DenseMap<const Function *, Callee> Known;
+};
+
+} // namespace
+
+// Calls of one level, and the size of what they bring.
+static std::pair<SmallVector<CallInst *>, unsigned> inlinableCalls(Function &Entry, Callees &Known) {
+  SmallVector<CallInst *> Calls;
+  unsigned Size = 0;
+  for (Instruction &I : instructions(Entry)) {
+    auto *Call = dyn_cast<CallInst>(&I);
+    const Function *F = Call ? Call->getCalledFunction() : nullptr;
+    if (!F || F == &Entry || !Known[*F].Inlinable)
+      continue;
+    Calls.push_back(Call);
+    Size += Known[*F].Size;
+  }
+  return {std::move(Calls), Size};
 }
 
 static void inlineCalls(Function &Entry) {
-  for (bool Changed = true; Changed && Entry.getInstructionCount() < MaxInlinedInstructions;) {
+  Callees Known;
+  for (bool Changed = true; Changed;) {
+    auto [Calls, Size] = inlinableCalls(Entry, Known);
+    if (Entry.getInstructionCount() + Size >= MaxInlinedInstructions)
+      return;
     Changed = false;
-    SmallVector<CallInst *> Calls;
-    for (Instruction &I : instructions(Entry))
-      if (auto *Call = dyn_cast<CallInst>(&I))
-        if (isInlinable(*Call, Entry) && !callsItself(*Call->getCalledFunction()))
-          Calls.push_back(Call);
     for (CallInst *Call : Calls) {
       InlineFunctionInfo Info;
       Changed |= InlineFunction(*Call, Info).isSuccess();
-      if (Entry.getInstructionCount() >= MaxInlinedInstructions)
-        break;
     }
   }
 }

@@ -42,6 +42,7 @@ class _Status(enum.IntEnum):
     ASSERT = 6
     OUT_OF_MEMORY = 7
     TIMEOUT = 8
+    UNSUPPORTED = 9
 
 
 _ERRORS: dict[_Status, type[DeviceError]] = {
@@ -53,6 +54,7 @@ _ERRORS: dict[_Status, type[DeviceError]] = {
     _Status.ASSERT: DeviceFault,
     _Status.OUT_OF_MEMORY: OutOfDeviceMemory,
     _Status.TIMEOUT: DeviceTimeout,
+    _Status.UNSUPPORTED: LaunchError,
 }
 
 

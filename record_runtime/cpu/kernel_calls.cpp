@@ -91,3 +91,7 @@ R3CPU_EXPORT void r3cpu_assert_fail(r3cpu_block *block, const char *message, con
 R3CPU_EXPORT void r3cpu_trap(r3cpu_block *block) {
   endBlock(block, R3CPU_TRAP, "it executed a trap instruction");
 }
+
+R3CPU_EXPORT void r3cpu_unsupported(r3cpu_block *block, const char *sentence) {
+  endBlock(block, R3CPU_UNSUPPORTED, sentence);
+}

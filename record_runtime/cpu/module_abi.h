@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file: a module of another version is refused. */
-#define R3CPU_MODULE_VERSION 1u
+#define R3CPU_MODULE_VERSION 2u
 #define R3CPU_WARP_SIZE 32u
 /* The one symbol that a lowered module exports. */
 #define R3CPU_MODULE_SYMBOL "r3cpu_module_table"
@@ -128,6 +128,8 @@ int32_t r3cpu_vprintf(const char *format, const void *arguments);
 void r3cpu_assert_fail(r3cpu_block *, const char *message, const char *file, uint32_t line,
                        const char *function) __attribute__((noreturn));
 void r3cpu_trap(r3cpu_block *) __attribute__((noreturn));
+/* Where the device code does what has no form on the host; `sentence` says what. */
+void r3cpu_unsupported(r3cpu_block *, const char *sentence) __attribute__((noreturn));
 
 #ifdef __cplusplus
 }

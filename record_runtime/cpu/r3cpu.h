@@ -25,7 +25,8 @@ typedef enum {
   R3CPU_TRAP = 5,          /* the kernel executed a trap */
   R3CPU_ASSERT = 6,        /* an assertion in the kernel failed */
   R3CPU_OUT_OF_MEMORY = 7, /* memory, stacks or address range not to be had */
-  R3CPU_TIMEOUT = 8        /* the launch ran past the deadline */
+  R3CPU_TIMEOUT = 8,       /* the launch ran past the deadline */
+  R3CPU_UNSUPPORTED = 9    /* the kernel came to what has no form on the host */
 } r3cpu_status;
 
 typedef struct r3cpu_module r3cpu_module;

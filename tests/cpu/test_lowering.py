@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from r3cc.llvm import CompileRequest, Passes, PassesError, PassesStatus
 from r3cc.toolchain.disassemble import disassemble
-from tests.cpu.conftest import Capture
+from tests.cpu.conftest import Capture, Runner
+from tests.cpu.engine import Launch
+
+UNSUPPORTED = 9
+"""R3CPU_UNSUPPORTED of record_runtime/cpu/r3cpu.h."""
+
+
+def mangled(kernel: str) -> str:
+    return f"_Z{len(kernel)}{kernel}Pi"
 
 
 @pytest.mark.parametrize(
-    ("macro", "says"),
+    ("kernel", "says"),
     [
-        ("INLINE_PTX", "kernel 'with_ptx(int*)' uses inline PTX 'prmt.b32"),
-        ("CALL", "kernel 'with_call(int*)' uses the function 'elsewhere(int)'"),
-        ("INSTRUCTION", "kernel 'with_instruction(int*)' uses the instruction 'llvm.nvvm.read.ptx.sreg.pm0'"),
+        ("with_ptx", "it uses inline PTX 'createpolicy.fractional.L2::evict_last.b64"),
+        ("with_call", "it uses the function 'elsewhere(int)', which this unit does not define"),
+        ("with_instruction", "it uses the instruction 'llvm.nvvm.read.ptx.sreg.pm0'"),
+        ("with_barrier", "it uses the function 'elsewhere(int)', which this unit does not define"),
     ],
 )
-def test_what_the_host_cannot_do_is_named(capture: Capture, macro: str, says: str) -> None:
-    with pytest.raises(PassesError) as error:
-        Passes().lower_to_host(capture("unsupported.cu", f"-D{macro}"))
-    assert error.value.status is PassesStatus.UNSUPPORTED
-    assert says in str(error.value)
+def test_a_launch_ends_where_the_host_cannot_go_on(launch: Runner, kernel: str, says: str) -> None:
+    answer = launch("unsupported.cu", Launch(mangled(kernel), (2, 1, 1), (32, 1, 1), [np.ones(64, np.int32)]))
+    assert answer.status == UNSUPPORTED
+    assert f"kernel '{kernel}(int*)': {says}" in answer.message
+    assert "which the cpu device does not have" in answer.message
+
+
+def test_other_kernels_and_other_paths_of_such_a_unit_run(launch: Runner) -> None:
+    launches = [
+        Launch(mangled("without"), (1, 1, 1), (32, 1, 1), [np.zeros(32, np.int32)]),
+        Launch(mangled("with_ptx"), (1, 1, 1), (32, 1, 1), [np.zeros(32, np.int32)]),
+    ]
+    answer = launch("unsupported.cu", launches)
+    assert answer.status == 0, answer.message
+    assert [array[0].tolist() for array in answer.arrays] == [[1] * 32, [2] * 32]
 
 
 def test_a_loop_over_threads_is_vectorised(capture: Capture) -> None:

@@ -79,8 +79,11 @@ r3::Kernel &Runtime::recordedKernel(Function &function) {
     description.module = note.module;
     description.name = function.name;
     const r3cpu_kernel_entry &entry = *function.kernel->entry;
-    for (uint32_t i = 0; i < entry.parameter_count; ++i)
-      description.parameters.push_back({entry.parameters[i].offset, entry.parameters[i].size});
+    const NoteKernel *described = note.kernel(function.name);
+    for (uint32_t i = 0; i < entry.parameter_count; ++i) {
+      bool isScalar = described && i < described->parameters.size() && described->parameters[i].isScalar;
+      description.parameters.push_back({entry.parameters[i].offset, entry.parameters[i].size, isScalar});
+    }
     description.device = "cpu";
     function.recorded = &recorder_->addKernel(description);
   }
@@ -128,7 +131,7 @@ void Runtime::launch(const void *stub, Dim3 grid, Dim3 block, size_t shared, voi
     return;
   }
   Geometry geometry{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared)};
-  Decision decision = recorder_->launching(recordedKernel(function), geometry);
+  Decision decision = recorder_->launching(recordedKernel(function), geometry, r3::Arguments(arguments));
   CapturePointer capture;
   if (decision.record)
     capture = recorder_->before(decision, buffer.data(), buffer.size(), globalsOf(function));
