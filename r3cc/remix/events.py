@@ -56,6 +56,10 @@ class Source(Event, frozen=True, tag="source"):
 
     kernel: str
     source: SourceKernel
+    features: Features | None = None
+    """Of the original, compiled as every variant is."""
+    resources: dict[str, int] = {}
+    """Of the original's code object."""
 
 
 class PromptBlock(Event, frozen=True, tag="block"):
@@ -183,6 +187,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
     """Time over the baseline's."""
     changes: tuple[str, ...] = ()
     """What the tuner changed."""
+    resources: dict[str, int] = {}
+    """Registers, spills, shared bytes, … as its evaluation told them."""
 
 
 class Migration(Event, frozen=True, tag="migration"):

@@ -1,0 +1,120 @@
+"""What a variant's optimised IR says: the facts behind the archive's dimensions.
+
+Read from LLVM's text after ``default<O3>``, so that names, comments, dead code and the way something is written count
+for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.toolchain.llvm import find_llvm_program, require_clang
+
+TIMEOUT_S = 60
+_TYPE = r"(?:<(?P<lanes>\d+) x )?(?P<scalar>float|double|half|bfloat|ptr|i\d+)\b"
+_LOAD = re.compile(rf"\bload (?:atomic )?(?:volatile )?{_TYPE}>?, ptr(?P<space> addrspace\(\d+\))? ")
+_STORE = re.compile(
+    rf"\bstore (?:atomic )?(?:volatile )?{_TYPE}>? [^,]+(?:, [^,p][^,]*)*, ptr(?P<space> addrspace\(\d+\))? "
+)
+_ARITHMETIC = re.compile(rf"= f(?:add|sub|mul|div|rem) (?:[a-z]+ )*{_TYPE}")
+_FUSED = re.compile(r"@llvm\.(?:nvvm\.)?(?:fma|fmuladd)\.")
+_FUSED_LANES = re.compile(r"@llvm\.(?:fma|fmuladd)\.v(\d+)")
+_BYTES = {"float": 4, "double": 8, "half": 2, "bfloat": 2, "ptr": 8}
+_GLOBAL_SPACES = ("", " addrspace(1)")
+_BLOCK = re.compile(r"@llvm\.nvvm\.barrier|@llvm\.nvvm\.bar\.|@llvm\.amdgcn\.s\.barrier")
+_WARP = re.compile(r"@llvm\.nvvm\.(?:shfl|vote|match|redux|bar\.warp)|@llvm\.amdgcn\.(?:ds\.bpermute|update\.dpp)")
+_ATOMIC = re.compile(r"\batomicrmw |\bcmpxchg |@llvm\.nvvm\.atomic|\bred\.global|\batom\.global")
+_ASYNC = re.compile(r"cp\.async")
+
+
+class Artefact(msgspec.Struct, frozen=True):
+    """Static facts of one kernel, per thread."""
+
+    accesses: int
+    """Loads and stores of global memory in the code; a loop's body counts once."""
+    bytes: int
+    """What these touch."""
+    widest: int
+    """Bytes of the widest one."""
+    async_copies: bool
+    flops: int
+    """Floating-point operations in the code, a fused one as two."""
+    block_barriers: bool
+    warp_operations: bool
+    atomics: bool
+
+
+def inspect(bitcode: Path, kernel: str) -> Artefact:
+    """Facts of a module's kernel, by mangled name. Raises R3Error where LLVM cannot optimise or does not end."""
+    return read(optimised(bitcode), kernel)
+
+
+def optimised(bitcode: Path) -> str:
+    """LLVM's text of a module after ``default<O3>``."""
+    program = find_llvm_program("opt")
+    if program is not None:
+        command = [str(program.path), "-passes=default<O3>", "-S", "-o", "-", str(bitcode)]
+    else:
+        command = [str(require_clang().path), "-cc1", "-x", "ir", "-O3", "-emit-llvm", "-o", "-", str(bitcode)]
+    try:
+        answer = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise R3Error(f"cannot optimise the variant for its features: {error}") from None
+    if answer.returncode != 0:
+        raise R3Error("LLVM cannot optimise the variant for its features")
+    return answer.stdout.decode(errors="replace")
+
+
+def read(text: str, kernel: str) -> Artefact:
+    """Facts of a kernel in LLVM's text. Raises R3Error when the module does not define it."""
+    body = _body(text, kernel)
+    accesses = [_size(match) for line in body if (match := _access(line)) is not None]
+    code = "\n".join(body)
+    return Artefact(
+        accesses=len(accesses),
+        bytes=sum(accesses),
+        widest=max(accesses, default=0),
+        async_copies=_ASYNC.search(code) is not None,
+        flops=sum(map(_flops, body)),
+        block_barriers=_BLOCK.search(code) is not None,
+        warp_operations=_WARP.search(code) is not None,
+        atomics=_ATOMIC.search(code) is not None,
+    )
+
+
+def _body(text: str, kernel: str) -> list[str]:
+    lines = text.splitlines()
+    starts = [at for at, line in enumerate(lines) if line.startswith("define") and f"@{kernel}(" in line]
+    if not starts:
+        raise R3Error(f"the variant's module does not define {kernel}")
+    body = []
+    for line in lines[starts[0] + 1 :]:
+        if line == "}":
+            break
+        body.append(line)
+    return body
+
+
+def _access(line: str) -> re.Match[str] | None:
+    match = _LOAD.search(line) or _STORE.search(line)
+    return match if match is not None and (match["space"] or "") in _GLOBAL_SPACES else None
+
+
+def _size(match: re.Match[str]) -> int:
+    scalar = match["scalar"]
+    bytes_ = _BYTES.get(scalar) or (int(scalar[1:]) + 7) // 8
+    return bytes_ * int(match["lanes"] or 1)
+
+
+def _flops(line: str) -> int:
+    if match := _ARITHMETIC.search(line):
+        return int(match["lanes"] or 1)
+    if _FUSED.search(line) and " call " in line:
+        lanes = _FUSED_LANES.search(line)
+        return 2 * int(lanes[1] if lanes else 1)
+    return 0
