@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// r3-clang, r3-clang++, r3-nvcc and r3-launch: clang with R3's plugin where device code is compiled, and
+// r3-clang, r3-clang++, r3-nvcc, r3-hipcc and r3-launch: clang with R3's plugin where device code is compiled, and
 // clang itself everywhere else. What the program is called by decides which of them it is.
 //
 // The wrapper becomes the compiler (exec): exit status, signals, streams and inherited descriptors are the
@@ -10,11 +10,13 @@
 #include "compatibility.h"
 #include "compiler.h"
 #include "device_link.h"
+#include "hipcc.h"
 #include "launcher.h"
 #include "nvcc.h"
 #include "process.h"
 #include "profile.h"
 #include "programs.h"
+#include "rocm_tree.h"
 
 namespace r3 {
 namespace {
@@ -28,7 +30,7 @@ bool isCalled(const std::string &Program, const std::string &Name) {
   Result<std::string> Compiler = findCompiler(Mode);
   if (!Compiler)
     fail(Compiler.problem());
-  std::vector<std::string> Asked = withCompatibility(User);
+  std::vector<std::string> Asked = withRocm(withCompatibility(User));
   std::vector<std::string> Arguments = captureFlags(*Compiler, Mode, Asked);
   // R3's before the user's own: those win, and may end in "-- FILE".
   Arguments.insert(Arguments.end(), Asked.begin(), Asked.end());
@@ -48,6 +50,8 @@ int main(int Count, char **Values) {
   r3::guardAgainstRecursion();
   if (r3::isCalled(Program, "nvcc"))
     r3::runNvcc(User);
+  if (r3::isCalled(Program, "hipcc"))
+    r3::runHipcc(User);
   if (r3::isCalled(Program, "r3-launch"))
     r3::launch(User);
   r3::runClang(Program, User);
