@@ -14,6 +14,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <cstdlib>
+
 using namespace llvm;
 
 namespace r3 {
@@ -105,6 +107,15 @@ json::Object describeBuild(const Module &M, const Cc1Command &Cc1, const UserCom
                       {"compiler", compilerVersion(M)}};
 }
 
+/// Whether somebody wants the module alone: `r3 remix`, which compiles it in another process.
+bool wantsModuleOnly() { return std::getenv("R3_CAPTURE_ONLY") != nullptr; }
+
+/// Leaves nothing to optimise and to generate code for.
+void dropBodies(Module &M) {
+  for (Function &F : M)
+    F.deleteBody();
+}
+
 } // namespace
 
 Capture captureModule(Module &M, const TargetMachine &Machine, const PipelineTuningOptions &Tuning,
@@ -135,6 +146,10 @@ PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
   raw_string_ostream(Captured.module.json) << json::Value(std::move(Captured.document));
   if (!Handoff->add(Captured.module))
     reportNotEmbedded(M, "no memory to hand it from the device to the host compilation");
+  if (wantsModuleOnly()) {
+    dropBodies(M);
+    return PreservedAnalyses::none();
+  }
   return PreservedAnalyses::all();
 }
 
