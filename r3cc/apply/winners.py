@@ -12,7 +12,7 @@ from r3cc.errors import R3Error
 from r3cc.llvm.inspect import KernelIdentity, kernel_identity
 from r3cc.replay.codegen import LLVM_PREFIX
 from r3cc.replay.events import AnyEvent, Begin, Final, KernelPlan, Result
-from r3cc.replay.model import Candidate, LaunchConfiguration, Status
+from r3cc.replay.model import Candidate, Interval, LaunchConfiguration, Status
 from r3cc.store import Store
 from r3cc.store.arguments import FORMATS, kernel_info
 from r3cc.store.model import Launch, Module
@@ -150,7 +150,7 @@ class _Winner:
         if final is None or final.status is not Status.OK or final.ratio is None:
             raise R3Error(f"the search {self._search} names a winner of {self._plan.demangled} without its finals")
         return Evidence(
-            ratio=final.ratio,
+            ratio=_inverse(self._result.speedup) or final.ratio,
             launches=final.launches,
             numerics=self._plan.numerics,
             search=self._search,
@@ -158,3 +158,8 @@ class _Winner:
             rtol=self._plan.rtol,
             atol=self._plan.atol,
         )
+
+
+def _inverse(speedup: Interval | None) -> Interval | None:
+    """Candidate over baseline, of all processes of the finals."""
+    return speedup and Interval(1 / speedup.median, 1 / speedup.high, 1 / speedup.low, speedup.samples)

@@ -31,7 +31,7 @@ WORST_FIRST = (Verdict.MISMATCH, Verdict.NOT_RUN, Verdict.SLOWER, Verdict.GOOD)
 )
 @click.option("--min-speedup", type=click.FloatRange(min=0), default=1.0, show_default=True, help="Least speedup.")
 @click.option("--threshold", type=click.FloatRange(min=0), help="Least part of the profile's own speedup, such as 0.9.")
-@click.option("--samples", type=click.IntRange(min=1), default=15, show_default=True, help="Timed pairs.")
+@click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Timed blocks of two pairs.")
 @json_option
 @click.pass_context
 def check(

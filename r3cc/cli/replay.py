@@ -50,7 +50,7 @@ FAILED = 1
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
 @click.option("--l2", type=click.Choice([each.value for each in L2State]), help="[default: what is nearer to the app]")
-@click.option("--samples", type=click.IntRange(min=1), default=15, show_default=True, help="Timed pairs.")
+@click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Timed blocks of two pairs.")
 @json_option
 @click.pass_context
 def replay(
@@ -189,7 +189,7 @@ def _time(interval: Interval) -> str:
 
 
 def _ratio(interval: Interval) -> str:
-    return f"{interval.median:.3f}  ({interval.low:.3f} to {interval.high:.3f}, {interval.samples} pairs)"
+    return f"{interval.median:.3f}  ({interval.low:.3f} to {interval.high:.3f}, {interval.samples} blocks)"
 
 
 def _mismatch_table(evaluation: Evaluation) -> Table:

@@ -31,7 +31,7 @@ from r3cc.store.variants import variants_folder
 Value = TypeVar("Value")
 Result = TypeVar("Result")
 
-BASELINE_PLAN = TimingPlan(samples=15, held_out=True)
+BASELINE_PLAN = TimingPlan(samples=8, held_out=True)
 """The baseline is measured once, and everything is compared with it."""
 
 _MeasureKey = tuple[str, LaunchConfiguration, bool, int]

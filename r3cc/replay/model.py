@@ -109,7 +109,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     baseline_ns: Interval | None = None
     """Baseline's time, interleaved with the candidate's samples."""
     ratio: Interval | None = None
-    """Candidate over baseline, pair by pair; below 1 is faster."""
+    """Candidate over baseline, block by block; below 1 is faster."""
     mismatches: tuple[Mismatch, ...] = ()
     launches: int = 0
     """Recorded launches validated."""
@@ -129,8 +129,8 @@ class TimingPlan(msgspec.Struct, frozen=True):
     """How much measuring one evaluation is worth."""
 
     warmups: int = 2
-    samples: int = 7
-    """Candidate samples, each beside a baseline sample (A B A B)."""
+    samples: int = 4
+    """Balanced blocks of launches (candidate baseline baseline candidate, and the reverse), each one ratio."""
     abandon_above: float | None = None
     """Stop sampling once the ratio to baseline is surely above this value (the incumbent's)."""
     held_out: bool = False

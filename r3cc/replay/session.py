@@ -35,7 +35,7 @@ from r3cc.replay.stages import Stage, Watch
 from r3cc.replay.statistics import interval
 from r3cc.store.model import Launch
 
-_FEWEST_SAMPLES = 3
+_FEWEST_SAMPLES = 2
 """Samples before a candidate may be abandoned."""
 _SLOWEST_RATIO = 50.0
 """A launch may take this many times the baseline's time before it counts as hung."""
@@ -107,7 +107,7 @@ class _Case:
 
 
 class _Samples:
-    """Times of one launch, in nanoseconds, pair by pair."""
+    """Times of one launch, in nanoseconds, block by block."""
 
     def __init__(self, case: _Case) -> None:
         self.case = case
@@ -228,26 +228,28 @@ class ReplaySession:
     ) -> str:
         """Take a launch's samples; says why it stopped early, "" if it did not.
 
-        Pairs alternate in order (… B A, A B), so that neither side always comes first; the candidate's launch is the
-        last one, so that the memory of a timed launch is checked.
+        Samples are balanced blocks, the candidate on the outside in every other one and in the last, so that the memory
+        of a timed launch is checked.
         """
         case = samples.case
         baseline = case.runnable(self._baseline, self._baseline_function, derive(case.launch, LaunchConfiguration()))
         count = launches_per_sample(case.expected_ns)
-        total = plan.warmups + max(plan.samples, 1)
-        for number in range(total):
-            candidate_last = (total - number) % 2 == 1
-            first, second = (baseline, candidate) if candidate_last else (candidate, baseline)
+        for _ in range(plan.warmups):
             with self._launch_stage(case, 6 * count):
-                pair = sampler.sample(first, count), sampler.sample(second, count)
-            if number < plan.warmups:
-                continue
-            samples.baseline.append(pair[0 if candidate_last else 1])
-            samples.candidate.append(pair[1 if candidate_last else 0])
+                sampler.sample(baseline, count)
+                sampler.sample(candidate, count)
+        total = max(plan.samples, 1)
+        for number in range(total):
+            candidate_outside = (total - number) % 2 == 1
+            with self._launch_stage(case, 12 * count):
+                outside, inside = (candidate, baseline) if candidate_outside else (baseline, candidate)
+                times = sampler.block(outside, inside, count)
+            samples.candidate.append(times[0 if candidate_outside else 1])
+            samples.baseline.append(times[1 if candidate_outside else 0])
             if plan.abandon_above is not None and len(samples.candidate) >= _FEWEST_SAMPLES:
                 ratio = _ratio(measured)
                 if ratio.low > plan.abandon_above:
-                    if not candidate_last:
+                    if not candidate_outside:
                         self._run(case, candidate)
                     return f"abandoned after {len(samples.candidate)} samples: slower than {plan.abandon_above:.3f}"
         return ""

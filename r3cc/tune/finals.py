@@ -1,9 +1,10 @@
 """Finalists: the best of many noisy numbers is too good, so the winner is chosen and measured again.
 
-Round 1 measures the best few again in fresh processes, interleaved with the baseline, on held-out launches too, and
-chooses one: the simplest of those that are as fast as the best within noise. Round 2 measures that one alone, again in
-fresh processes: its number was not chosen for being low, and is the one reported. Inside the interval, or that of the
-baseline against itself, there is no improvement.
+Round 1 measures the best few again in a fresh process, interleaved with the baseline, on held-out launches too, and
+chooses one: the simplest of those that are as fast as the best within noise. Round 2 measures that one alone in several
+fresh processes: its number was not chosen for being low, and is the one reported. Where code and memory come to lie
+differs between processes, so the interval is made of their medians. Inside it, or that of the baseline against itself,
+there is no improvement.
 """
 
 from __future__ import annotations
@@ -12,18 +13,25 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.replay.statistics import across
 from r3cc.tune.kernel_search import Judged, KernelSearch
 from r3cc.tune.simplify import simplest, size
 
 FINALISTS = 5
 ROUNDS = (
-    TimingPlan(warmups=3, samples=31, held_out=True),
-    TimingPlan(warmups=3, samples=61, held_out=True),
+    TimingPlan(warmups=3, samples=16, held_out=True),
+    TimingPlan(warmups=3, samples=8, held_out=True),
 )
-"""How a finalist is measured in round 1 and in round 2."""
+"""How a finalist is measured in each process of round 1 and of round 2."""
+PROCESSES = (1, 5)
+"""Fresh processes in which finalists are measured in each round."""
+SMALLEST_GAIN = 0.002
+"""Relative gains below this are none, however sure."""
 OpenEvaluator = Callable[[], Evaluator]
 Emit = Callable[[Final], None]
 T = TypeVar("T")
@@ -94,14 +102,36 @@ def inverse(ratio: Interval) -> Interval:
 def _measure(
     plan: KernelPlan, number: int, chosen: Sequence[Judged], open_: OpenEvaluator, emit: Emit
 ) -> tuple[Evaluation, list[Evaluation]]:
-    """Evaluations of the baseline against itself and of ``chosen``, from an evaluator of their own."""
-    timing = ROUNDS[number - 1]
-    with open_() as evaluator:
-        futures = [evaluator.submit(candidate, timing) for candidate in (Candidate(), *_candidates(chosen))]
-        evaluations = [future.result() for future in futures]
-    for n, evaluation in zip((None, *(judged.n for judged in chosen)), evaluations, strict=True):
-        emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
-    return evaluations[0], evaluations[1:]
+    """Evaluations of the baseline against itself and of ``chosen``, each put together from a round's processes."""
+    numbers = (None, *(judged.n for judged in chosen))
+    processes = []
+    for _ in range(PROCESSES[number - 1]):
+        with open_() as evaluator:
+            timing = ROUNDS[number - 1]
+            futures = [evaluator.submit(candidate, timing) for candidate in (Candidate(), *_candidates(chosen))]
+            processes.append([future.result() for future in futures])
+        for n, evaluation in zip(numbers, processes[-1], strict=True):
+            emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
+    together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
+    return together[0], together[1:]
+
+
+def combined(evaluations: Sequence[Evaluation]) -> Evaluation:
+    """One evaluation of a candidate's evaluations in several processes: the first failure, else their times."""
+    failure = next((each for each in evaluations if each.status is not Status.OK), None)
+    if failure is not None:
+        return failure
+    return msgspec.structs.replace(
+        evaluations[0],
+        time_ns=_across([each.time_ns for each in evaluations]),
+        baseline_ns=_across([each.baseline_ns for each in evaluations]),
+        ratio=_across([each.ratio for each in evaluations]),
+    )
+
+
+def _across(intervals: Sequence[Interval | None]) -> Interval | None:
+    known = [interval for interval in intervals if interval is not None]
+    return across(known) if len(known) == len(intervals) else None
 
 
 def _candidates(chosen: Iterable[Judged]) -> Iterable[Candidate]:
@@ -131,6 +161,8 @@ def _doubt(ratio: Interval, against_itself: Evaluation) -> str | None:
     """Why a ratio is no improvement; None when it is one."""
     if ratio.high >= 1:
         return "the interval holds 1"
+    if ratio.median > 1 - SMALLEST_GAIN:
+        return f"a gain below {SMALLEST_GAIN:.1%}"
     itself = against_itself.ratio
     if against_itself.status is not Status.OK or itself is None:
         return f"the baseline could not be measured against itself: {against_itself.status}"

@@ -1,3 +1,4 @@
+import itertools
 import random
 
 import pytest
@@ -39,32 +40,40 @@ def test_launches_that_cannot_be_queued_in_time_are_counted():
     assert sampler.late == 2
 
 
-@pytest.mark.parametrize("pairs", [7, 15, 31, 61])
-def test_the_baseline_against_itself_is_no_different_in_at_least_95_percent(pairs):
-    draw = random.Random(pairs)
-    trials = 400
-    equal = sum(holds_one(baseline_against_itself(draw, pairs)) for _ in range(trials))
-    # Three standard deviations of that many trials below 95 %.
-    assert 0.915 * trials <= equal
+@pytest.mark.parametrize("blocks", [4, 8, 16, 31])
+def test_the_baseline_against_itself_is_no_different_in_at_least_95_percent(blocks):
+    draw = random.Random(blocks)
+    trials = 300
+    equal = sum(holds_one(baseline_against_itself(draw, blocks)) for _ in range(trials))
+    # Three standard deviations of that many trials below 95 %; the extremes of 4 blocks bound a median less surely.
+    assert (0.915 if blocks > 5 else 0.82) * trials <= equal
 
 
-def baseline_against_itself(draw, pairs):
-    """Ratios of equal code, sampled as a session does: clocks drift, some launches are disturbed, order alternates."""
+def baseline_against_itself(draw, blocks):
+    """Ratios of equal code, sampled as a session does, on a device on which nothing is steady.
+
+    Clocks drift, some launches are disturbed, and of any two launches in a row the second is 5 % slower: the first one
+    comes after a pause.
+    """
     device = SyntheticDevice(mark_overhead_ns=2500.0)
     drift = draw.uniform(0.5, 2.0)
+    launches = itertools.count()
 
     def duration():
         slow = 1.0 + drift * device.device_ns * 1e-9
+        second = 1.05 if next(launches) % 2 else 1.0
         disturbed = 1.0 + (draw.random() < 0.05) * draw.expovariate(5.0)
-        return 12_000.0 * slow * disturbed * draw.lognormvariate(0.0, 0.02)
+        return 12_000.0 * slow * second * disturbed * draw.lognormvariate(0.0, 0.02)
 
     sampler = Sampler(device, None)
     candidate, baseline = (SyntheticRunnable(device, duration) for _ in range(2))
     ratios = []
-    for number in range(pairs):
-        first, second = (baseline, candidate) if number % 2 else (candidate, baseline)
-        times = {runnable: sampler.sample(runnable, 1) for runnable in (first, second)}
-        ratios.append(times[candidate] / times[baseline])
+    for number in range(blocks):
+        if (blocks - number) % 2:
+            candidate_ns, baseline_ns = sampler.block(candidate, baseline, 1)
+        else:
+            baseline_ns, candidate_ns = sampler.block(baseline, candidate, 1)
+        ratios.append(candidate_ns / baseline_ns)
     return interval(ratios)
 
 

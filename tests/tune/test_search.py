@@ -9,10 +9,12 @@ import statistics
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from r3cc.farm.evaluator import Evaluator
@@ -29,7 +31,7 @@ from r3cc.replay.events import (
     Stop,
     decode_event,
 )
-from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
+from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.store.eventlog import EventLog, read_events
 from r3cc.tune.journal import Journal
 from r3cc.tune.search import Limits, Target, Tuner
@@ -158,7 +160,7 @@ def test_nothing_is_evaluated_twice_after_an_interruption(tmp_path: Path) -> Non
         run(tmp_path / "log", open_evaluator=Interrupted)
     answered = {a.evaluation.candidate.id for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
     first = SyntheticEvaluator(rugged)
-    evaluators = iter([first, SyntheticEvaluator(rugged), SyntheticEvaluator(rugged)])
+    evaluators = iter([first, *(SyntheticEvaluator(rugged) for _ in range(6))])
     run(tmp_path / "log", open_evaluator=lambda: next(evaluators))
     assert answered
     assert not answered & first.submitted.keys()
@@ -203,7 +205,7 @@ def test_a_storm_of_faults_ends_as_no_improvement(tmp_path: Path) -> None:
     answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)]
     assert len(answers) == 54, "a tenth is kept back for simplifying a winner"
     assert {a.evaluation.status for a in answers} > {Status.COMPILE_ERROR, Status.DEVICE_FAULT, Status.MISMATCH}
-    assert all(0 <= a.loss < 1 for a in answers)
+    assert all(-0.05 < a.loss < 1 for a in answers)
 
 
 def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path)
         def baseline(self) -> Evaluation:
             return Evaluation(Candidate(), Status.DEVICE_FAULT, message="illegal address")
 
-    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(3))]
+    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(7))]
     bad, good = run(
         tmp_path / "log",
         plans=[plan("bad", 0.5), plan("good", 0.5)],
@@ -220,6 +222,34 @@ def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path)
     )
     assert "device_fault: illegal address" in bad.note
     assert good.n is not None
+
+
+class Placed(SyntheticEvaluator):
+    """Where code lies makes 3 % of a candidate's time: it differs between processes, and stays for a process's life."""
+
+    def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        found = super()._evaluate(candidate, plan)
+        where = np.random.RandomState(zlib.crc32(f"{candidate.id} {self._seed}".encode()))
+        factor = float(np.exp(where.normal(0, 0.03)))
+        assert found.ratio is not None and found.time_ns is not None
+        return msgspec.structs.replace(found, ratio=_times(found.ratio, factor), time_ns=_times(found.time_ns, factor))
+
+
+def _times(interval: Interval, factor: float) -> Interval:
+    return Interval(interval.median * factor, interval.low * factor, interval.high * factor, interval.samples)
+
+
+def test_a_kernel_against_itself_is_no_improvement_in_20_of_20_searches(tmp_path: Path) -> None:
+    fresh = itertools.count()
+    for seed in range(20):
+        (result,) = run(
+            tmp_path / str(seed),
+            seed=seed,
+            budget=40,
+            open_evaluator=lambda: Placed(indifferent, noise=0.02, seed=next(fresh)),
+        )
+        assert kinds(tmp_path / str(seed), Incumbent), "placement alone makes incumbents in the search"
+        assert result.n is None, result.speedup
 
 
 @pytest.mark.parametrize("seed", range(6))
