@@ -12,7 +12,8 @@ from typing import Any, get_args
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.remix.model import Answer, FailureKind, Features, Rejection, SourceKernel, Stage, Variant
+from r3cc.remix.artefact import Artefact
+from r3cc.remix.model import Answer, FailureKind, Features, Parameter, Rejection, SourceKernel, Stage, Variant
 from r3cc.replay import events as shared
 from r3cc.replay.events import VERSION, Event
 from r3cc.replay.model import Candidate, Interval
@@ -56,10 +57,11 @@ class Source(Event, frozen=True, tag="source"):
 
     kernel: str
     source: SourceKernel
+    variant: Variant | None = None
+    """The original, built as every rewrite is; None where it could not be built."""
     features: Features | None = None
-    """Of the original, compiled as every variant is."""
+    """Of the original; so are ``resources``."""
     resources: dict[str, int] = {}
-    """Of the original's code object."""
 
 
 class PromptBlock(Event, frozen=True, tag="block"):
@@ -130,6 +132,8 @@ class Failed(Event, frozen=True, tag="failure"):
     prompt: str
     kind: FailureKind
     message: str
+    cost_usd: float = 0.0
+    """What the request cost all the same."""
 
 
 class Build(Event, frozen=True, tag="build"):
@@ -141,10 +145,14 @@ class Build(Event, frozen=True, tag="build"):
     strategy: str = ""
     texts: dict[str, str] = {}
     """Texts of the regions that differ from the original."""
+    values: dict[str, str] = {}
+    """Of the rewrite's parameters, where they are not the defaults."""
+    parameters: tuple[Parameter, ...] = ()
+    """What the rewrite leaves open."""
     variant: Variant | None = None
+    artefact: Artefact | None = None
+    """What the variant's optimised IR says."""
     rejection: Rejection | None = None
-    parameters: dict[str, tuple[str, ...]] = {}
-    """Values that the rewrite leaves open, by parameter."""
 
 
 class Tuned(Event, frozen=True, tag="tuned"):

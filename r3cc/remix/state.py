@@ -17,6 +17,8 @@ from r3cc.remix.model import Features, Stage
 
 FAILURES_KEPT = 12
 """Latest rejections that prompts may speak of."""
+ORIGINAL = -1
+"""The original source, where proposals are numbered."""
 NOBODY = -1
 """Number in a migration from an island that is still empty."""
 
@@ -24,11 +26,10 @@ NOBODY = -1
 class SearchState:
     """Verdicts of a kernel, folded."""
 
-    def __init__(self, kernel: str, settings: LoopSettings, original: Features | None = None) -> None:
+    def __init__(self, kernel: str, settings: LoopSettings) -> None:
         self.kernel = kernel
         self.settings = settings
-        self.original = original
-        """Features of the original source; None while they are not known."""
+        self.original: Features | None = None
         self.archive = Archive(settings.dimensions, settings.islands)
         self.verdicts = 0
         self.stages: Counter[str] = Counter()
@@ -44,8 +45,13 @@ class SearchState:
         self.last_gain = 0
         """Verdicts when the best last improved."""
 
-    def apply(self, event: Verdict | Migration) -> Added:
+    def apply(self, event: Verdict | Migration | Source) -> Added:
         """Take one event in."""
+        if isinstance(event, Source):
+            self.original = event.features
+            if event.variant is not None:
+                self.by_source[event.variant.source_hash] = self.by_ir[event.variant.ir_hash] = ORIGINAL
+            return Added.REJECTED
         if isinstance(event, Migration):
             self.migrations += 1
             return self.archive.migrate(event.n, event.origin, event.target)
@@ -120,9 +126,7 @@ def fold(kernel: str, settings: LoopSettings, events: Iterable[object]) -> Searc
     """The state after a log's events."""
     state = SearchState(kernel, settings)
     for event in events:
-        if isinstance(event, Source) and event.kernel == kernel:
-            state.original = event.features
-        if isinstance(event, Verdict | Migration) and event.kernel == kernel:
+        if isinstance(event, Verdict | Migration | Source) and event.kernel == kernel:
             state.apply(event)
     return state
 

@@ -1,0 +1,173 @@
+"""From an answer to numbers, in stages ordered by price; equal sources and equal code are judged once.
+
+What a text is worth is a pure function of the text: neither the time at which it arrives nor what else is under way
+plays a part. Whether it repeats an earlier proposal is decided where verdicts are committed, in their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.farm.evaluator import Evaluator
+from r3cc.remix import feedback
+from r3cc.remix.artefact import Artefact
+from r3cc.remix.features import features
+from r3cc.remix.model import Features, Rejection, SourceBuilder, Stage, Variant
+from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+
+QUICK = TimingPlan(warmups=1, samples=2)
+"""Right on the recorded launches, and a first impression of the time."""
+FULL = TimingPlan(warmups=2, samples=6, held_out=True)
+"""Right on the held-out launches as well, and the time that the archive compares."""
+HOPELESS = 4.0
+"""Times the baseline's time above which nothing is measured well."""
+Note = Callable[[str, Evaluation], object]
+"""Hears of each evaluation, with the stage that it was made for."""
+
+
+class Built(msgspec.Struct, frozen=True):
+    """A variant and what its optimised IR says."""
+
+    variant: Variant
+    artefact: Artefact
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What a variant is worth by itself."""
+
+    rejection: Rejection | None = None
+    ratio: Interval | None = None
+    features: Features | None = None
+    resources: Mapping[str, int] = {}
+
+
+class Workshop(Protocol):
+    """Builds and measures for one kernel: live, or from a log (``r3cc.remix.memory``)."""
+
+    async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
+        """The variant of a rewrite: regions that differ from the original, values for its parameters."""
+        ...
+
+    async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        """A candidate's evaluation for a stage."""
+        ...
+
+
+class LiveWorkshop:
+    """Builds in threads and measures on the device; the evaluator starts with the first candidate."""
+
+    def __init__(
+        self, builder: SourceBuilder, open_evaluator: Callable[[], Evaluator], inspect: Callable[[Variant], Artefact]
+    ) -> None:
+        self._builder = builder
+        self._open = open_evaluator
+        self._inspect = inspect
+        self._evaluator: Evaluator | None = None
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator, started."""
+        if self._evaluator is None:
+            self._evaluator = self._open()
+        return self._evaluator
+
+    async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
+        """In a thread: the builder blocks while it compiles."""
+        return await asyncio.to_thread(self._build, texts, values)
+
+    async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        """Queue it and wait."""
+        return await asyncio.wrap_future(self.evaluator.submit(candidate, plan))
+
+    def close(self) -> None:
+        """End the evaluator's processes."""
+        if self._evaluator is not None:
+            self._evaluator.close()
+
+    def _build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
+        try:
+            built = self._builder.build(texts, values)
+            return built if isinstance(built, Rejection) else Built(built, self._inspect(built))
+        except R3Error as error:
+            return Rejection(stage=Stage.COMPILE, reason="not_built", message=str(error))
+
+
+class Judge:
+    """Judges rewrites of one kernel; equal ones once."""
+
+    def __init__(self, workshop: Workshop, *, dynamic_shared: int = 0, floor: float = 0.0) -> None:
+        """``floor`` is the least ratio to the baseline that can be true, ``dynamic_shared`` the launches' bytes."""
+        self._workshop = workshop
+        self._dynamic_shared = dynamic_shared
+        self._floor = floor
+        self._built: dict[bytes, asyncio.Task[Built | Rejection]] = {}
+        self._judged: dict[str, asyncio.Task[Judgement]] = {}
+
+    async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
+        """The variant of a rewrite."""
+        key = build_key(texts, values)
+        if key not in self._built:
+            self._built[key] = asyncio.create_task(self._workshop.build(texts, values))
+        return await asyncio.shield(self._built[key])
+
+    async def judge(self, built: Built, note: Note) -> Judgement:
+        """What a variant is worth."""
+        variant = built.variant.id
+        if variant not in self._judged:
+            self._judged[variant] = asyncio.create_task(self._judge(built, note))
+        return await asyncio.shield(self._judged[variant])
+
+    async def _judge(self, built: Built, note: Note) -> Judgement:
+        candidate = Candidate(variant=built.variant.id)
+        quick = await self._evaluate("quick", candidate, QUICK, note)
+        if (wrong := feedback.judged(quick, held_out=False)) is not None:
+            return Judgement(wrong, resources=quick.resources)
+        if quick.ratio is not None and quick.ratio.low > HOPELESS:
+            return Judgement(feedback.slow(quick.ratio.median, HOPELESS), resources=quick.resources)
+        full = await self._evaluate("full", candidate, FULL, note)
+        return self._measured(built.artefact, full)
+
+    def _measured(self, artefact: Artefact, full: Evaluation) -> Judgement:
+        if (wrong := feedback.judged(full, held_out=True)) is not None:
+            return Judgement(wrong, resources=full.resources)
+        ratio = full.ratio
+        if ratio is None or not math.isfinite(ratio.median) or ratio.median <= 0:
+            missing = Rejection(Stage.TIME, "not_measured", "It is right, but could not be timed.")
+            return Judgement(missing, resources=full.resources)
+        if ratio.high < self._floor:
+            return Judgement(feedback.impossible(ratio.median, self._floor), resources=full.resources)
+        found = features(artefact, full.resources, self._dynamic_shared)
+        return Judgement(None, ratio, found, full.resources)
+
+    async def _evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan, note: Note) -> Evaluation:
+        evaluation = await self._workshop.evaluate(stage, candidate, plan)
+        note(stage, evaluation)
+        return evaluation
+
+
+def build_key(texts: Mapping[str, str], values: Mapping[str, str]) -> bytes:
+    """Equal for equal rewrites with equal values."""
+    return msgspec.json.encode([sorted(texts.items()), sorted(values.items())])
+
+
+def duplicate(variant: Variant, by_source: Mapping[str, int], by_ir: Mapping[str, int]) -> Rejection | None:
+    """Whether a variant repeats an earlier proposal, in its text or in its code."""
+    if variant.source_hash in by_source:
+        return Rejection(Stage.DUPLICATE_SOURCE, "duplicate_source", "The same source was proposed before.")
+    if variant.ir_hash in by_ir:
+        message = (
+            "Compiled, it is the same code as an earlier rewrite or the reference: nothing that counts was changed."
+        )
+        return Rejection(Stage.DUPLICATE_IR, "duplicate_ir", message)
+    return None
+
+
+def is_ok(evaluation: Evaluation) -> bool:
+    """Right and timed."""
+    return evaluation.status is Status.OK and evaluation.ratio is not None

@@ -1,0 +1,73 @@
+"""What an evaluation says to the next prompt: where it ended, one word for counting, one paragraph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from r3cc.remix.model import Rejection, Stage
+from r3cc.replay.model import Evaluation, Mismatch, Status
+
+LONGEST = 600
+"""Characters of a tool's message that a prompt shows."""
+_STAGES: Mapping[Status, Stage] = {
+    Status.REJECTED: Stage.RESOURCES,
+    Status.COMPILE_ERROR: Stage.COMPILE,
+    Status.COMPILE_TIMEOUT: Stage.COMPILE,
+    Status.LAUNCH_ERROR: Stage.RESOURCES,
+    Status.OUT_OF_MEMORY: Stage.RESOURCES,
+}
+_SENTENCES: Mapping[Status, str] = {
+    Status.REJECTED: "It cannot be launched as the application launches it",
+    Status.COMPILE_ERROR: "The device's assembler refused it",
+    Status.COMPILE_TIMEOUT: "It took too long to compile; keep unrolling and inlining within reason",
+    Status.LAUNCH_ERROR: "The device refused to launch it: too many registers, threads or bytes of shared memory",
+    Status.DEVICE_FAULT: "It accessed memory that does not belong to it",
+    Status.TIMEOUT: "It did not end: an endless loop, or a barrier that not every thread of the block reaches",
+    Status.MISMATCH: "Its results differ from the recorded ones",
+    Status.OUT_OF_MEMORY: "The device ran out of memory",
+    Status.WORKER_LOST: "The process that ran it died",
+}
+
+
+def judged(evaluation: Evaluation, *, held_out: bool) -> Rejection | None:
+    """Why an evaluation goes no further; None when it is right."""
+    status = evaluation.status
+    if status is Status.OK:
+        return None
+    stage = _STAGES.get(status, Stage.HELD_OUT if held_out else Stage.CORRECT)
+    where = " on launches that it was not shown" if held_out and stage is Stage.HELD_OUT else ""
+    detail = _detail(evaluation, held_out=held_out)
+    return Rejection(stage=stage, reason=str(status), message=f"{_SENTENCES[status]}{where}{detail}.")
+
+
+def slow(ratio: float, limit: float) -> Rejection:
+    """Right, but too slow to be worth measuring well."""
+    message = (
+        f"It is right, and takes {ratio:.1f} times as long as the reference; above {limit:.0f} times none is kept."
+    )
+    return Rejection(stage=Stage.TIME, reason="slow", message=message)
+
+
+def impossible(ratio: float, floor: float) -> Rejection:
+    """Faster than the memory system allows."""
+    message = (
+        f"It seems to take {ratio:.3f} of the reference's time, which moving the recorded launches' data alone does not "
+        f"allow ({floor:.3f}): some of the work is not done."
+    )
+    return Rejection(stage=Stage.TIME, reason="too_good", message=message)
+
+
+def _detail(evaluation: Evaluation, *, held_out: bool) -> str:
+    if evaluation.status is Status.MISMATCH and evaluation.mismatches:
+        return "" if held_out else ": " + _differences(evaluation.mismatches)
+    message = evaluation.message.strip().rstrip(".")
+    return f": {message[:LONGEST]}" if message and not held_out else ""
+
+
+def _differences(mismatches: Sequence[Mismatch]) -> str:
+    shown = [
+        f"{each.count} elements of type {each.element} at {each.where}, by up to {each.max_abs:.3g} "
+        f"({each.max_rel:.3g} relative)"
+        for each in mismatches[:3]
+    ]
+    return "; ".join(shown)

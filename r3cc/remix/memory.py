@@ -1,0 +1,118 @@
+"""What a log already knows, so that nothing is asked, built or measured twice.
+
+The same thing continues a search that was interrupted (from its own log) and repeats one without a model (from a
+transcript): requests are issued in the recorded order, each from the state that it was drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from r3cc.remix.cascade import Built, Workshop, build_key
+from r3cc.remix.events import AnyEvent, Build, Failed, Reply, Request, Tuned, Verdict
+from r3cc.remix.model import Rejection
+from r3cc.replay.events import Answer as Judged
+from r3cc.replay.events import Final
+from r3cc.replay.model import Candidate, Evaluation, TimingPlan
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Siblings as they were issued."""
+
+    first: int
+    seen: int
+    proposer: str
+    size: int
+
+
+class Memory:
+    """One kernel's part of a log."""
+
+    def __init__(self, kernel: str, events: Iterable[AnyEvent]) -> None:
+        self._builds: dict[bytes, Built | Rejection] = {}
+        self._evaluations: dict[tuple[str, str], Evaluation] = {}
+        self._said: dict[tuple[int, int, str], Reply | Failed] = {}
+        self._requests: dict[int, Request] = {}
+        self.verdicts: set[int] = set()
+        self.tuned: dict[int, Tuned] = {}
+        self.finals: list[Final] = []
+        for event in events:
+            if getattr(event, "kernel", None) == kernel:
+                self._take(event)
+
+    def _take(self, event: AnyEvent) -> None:
+        match event:
+            case Build(variant=variant, artefact=artefact, rejection=rejection):
+                built = Built(variant, artefact) if variant is not None and artefact is not None else rejection
+                if built is not None and (event.texts or variant is not None):
+                    self._builds[build_key(event.texts, event.values)] = built
+            case Judged(evaluation=evaluation):
+                self._evaluations[event.stage, evaluation.candidate.id] = evaluation
+            case Reply() | Failed():
+                self._said[event.n, event.round, event.prompt] = event
+            case Request(round=0):
+                self._requests[event.n] = event
+            case Verdict():
+                self.verdicts.add(event.n)
+            case Tuned():
+                self.tuned[event.n] = event
+            case Final():
+                self.finals.append(event)
+
+    def batches(self, numbers: Iterable[int] | None = None) -> list[Batch]:
+        """Batches in their order; those that hold one of ``numbers`` where these are given."""
+        wanted = set(self._requests if numbers is None else numbers)
+        by_batch: dict[int, list[Request]] = {}
+        for _, request in sorted(self._requests.items()):
+            by_batch.setdefault(request.batch, []).append(request)
+        return [
+            Batch(first, requests[0].seen, requests[0].proposer, len(requests))
+            for first, requests in by_batch.items()
+            if wanted & {request.n for request in requests}
+        ]
+
+    def open_requests(self) -> list[int]:
+        """Requests that went out and have no verdict."""
+        return [n for n in sorted(self._requests) if n not in self.verdicts]
+
+    def said(self, n: int, round_: int, prompt: str) -> Reply | Failed | None:
+        """What was said to this very prompt."""
+        return self._said.get((n, round_, prompt))
+
+    def built(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection | None:
+        """What became of a rewrite."""
+        return self._builds.get(build_key(texts, values))
+
+    def evaluation(self, stage: str, candidate: Candidate) -> Evaluation | None:
+        """What was measured of a candidate for a stage."""
+        return self._evaluations.get((stage, candidate.id))
+
+
+class RememberingWorkshop:
+    """Answers from memories, and asks the live workshop for the rest."""
+
+    def __init__(self, memories: Sequence[Memory], live: Workshop) -> None:
+        self._memories = memories
+        self._live = live
+        self._remembered: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {}
+        """Rewrites that were not built here, by variant."""
+
+    async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
+        """What is known of a rewrite, else a new build."""
+        for memory in self._memories:
+            if (known := memory.built(texts, values)) is not None:
+                if isinstance(known, Built):
+                    self._remembered[known.variant.id] = texts, values
+                return known
+        return await self._live.build(texts, values)
+
+    async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        """What was measured, else a new measurement, of a variant that this store may not hold yet."""
+        for memory in self._memories:
+            if (known := memory.evaluation(stage, candidate)) is not None:
+                return known
+        if (rewrite := self._remembered.pop(candidate.variant or "", None)) is not None:
+            await self._live.build(*rewrite)
+        return await self._live.evaluate(stage, candidate, plan)
