@@ -142,7 +142,7 @@ def _verdict(
     plan: KernelPlan, search: KernelSearch, judged: Judged, evaluation: Evaluation, against_itself: Evaluation
 ) -> Result:
     assert evaluation.ratio is not None
-    note = _doubt(evaluation.ratio, against_itself)
+    note = doubt(evaluation.ratio, against_itself)
     gained = note is None
     return Result(
         at=time.time(),
@@ -157,7 +157,7 @@ def _verdict(
     )
 
 
-def _doubt(ratio: Interval, against_itself: Evaluation) -> str | None:
+def doubt(ratio: Interval, against_itself: Evaluation) -> str | None:
     """Why a ratio is no improvement; None when it is one."""
     if ratio.high >= 1:
         return "the interval holds 1"
