@@ -10,7 +10,6 @@ from tree_sitter import Node
 
 from r3cc.remix.proposers.rules.rule import Site, counted_loop
 from r3cc.remix.proposers.rules.syntax import (
-    FLOATING,
     Edit,
     Syntax,
     ancestors,
@@ -134,11 +133,9 @@ class SharedReciprocal:
     weight = 4.0
 
     def sites(self, region: Syntax) -> Iterator[Site]:
-        """One a divisor that is a local constant or a parameter."""
+        """One a divisor that keeps its value."""
         for divisor, uses in _by_divisor(region, list(_divisions(region))).items():
-            if len(uses) < 2 or not re.fullmatch(r"\w+", divisor) or region.types.get(divisor) not in FLOATING:
-                continue
-            if _assignments(region, divisor) > 1:
+            if len(uses) < 2 or not _steady(region, divisor, _sides(uses[0])[1]):
                 continue
             place = _common_statement(uses)
             if place is not None:
@@ -167,10 +164,18 @@ def _by_divisor(region: Syntax, divisions: list[Node]) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = defaultdict(list)
     for node in divisions:
         left, right = _sides(node)
-        simple = right.type in ("identifier", "field_expression") and is_pure(right)
-        if simple and (region.is_floating(left) or region.is_floating(right)) and not _in_index(node):
+        simple = right.type in ("identifier", "field_expression", "subscript_expression") and is_pure(right)
+        floating = region.is_floating(left) or region.is_floating(right) or _looks_floating(region, left, right)
+        if simple and floating and not _in_index(node):
             found[text_of(right)].append(node)
     return found
+
+
+def _looks_floating(region: Syntax, left: Node, right: Node) -> bool:
+    """Members and elements of types that the region doesn't declare, where nothing speaks for whole numbers."""
+    opaque = any(each.type in ("field_expression", "subscript_expression") for each in (left, right))
+    opaque = opaque or next(region.all("field_expression", "subscript_expression", under=left), None) is not None
+    return opaque and not region.is_whole(left) and not region.is_whole(right)
 
 
 def _divisions(region: Syntax) -> Iterator[Node]:
@@ -188,6 +193,13 @@ def _sides(node: Node) -> tuple[Node, Node]:
 
 def _in_index(node: Node) -> bool:
     return any(each.type == "subscript_argument_list" for each in ancestors(node))
+
+
+def _steady(region: Syntax, divisor: str, node: Node) -> bool:
+    """Whether a divisor has one value in all of the function, as far as its text says."""
+    local = divisor in region.types
+    names = {divisor} if local else identifiers(node)
+    return all(_assignments(region, name) <= 1 for name in names) and (local or divisor not in written(region.root))
 
 
 def _assignments(region: Syntax, name: str) -> int:

@@ -122,7 +122,7 @@ class HoistBound:
         """Loops whose bound is read from memory."""
         for loop in _counted(region):
             bound = text_of(loop.bound)
-            in_memory = "[" in bound or "->" in bound or "*" in bound
+            in_memory = "[" in bound or "->" in bound
             if not in_memory or not is_pure(loop.bound) or identifiers(loop.bound) & written(loop.body):
                 continue
             if bound in written(loop.body) or _in_loop_header(loop.node) or not _in_block(loop.node):

@@ -11,12 +11,24 @@ from tree_sitter import Language, Node, Parser
 
 _LANGUAGE = Language(tree_sitter_cuda.language())
 
-PURE_CALLS = frozenset(
-    ("fabs", "fmin", "fmax", "min", "max", "abs", "sqrt", "exp", "log", "pow", "floor", "ceil", "fma", "rsqrt", "cbrt")
-    + ("hypot", "sin", "cos", "tan", "exp2", "log2", "fabsf", "fminf", "fmaxf", "sqrtf", "expf", "logf", "powf")
-)
+_MATH = """fabs fmin fmax min max abs sqrt exp log pow floor ceil fma rsqrt cbrt hypot sin cos tan exp2 log2
+fabsf fminf fmaxf sqrtf expf logf powf"""
+PURE_CALLS = frozenset(_MATH.split())
 ASSIGNMENTS = ("assignment_expression", "update_expression")
 FLOATING = ("double", "float")
+WHOLE = (
+    "int",
+    "unsigned",
+    "unsigned int",
+    "long",
+    "long long",
+    "unsigned long long",
+    "size_t",
+    "char",
+    "short",
+    "bool",
+)
+_LAUNCH_VALUES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 class Edit(msgspec.Struct, frozen=True, order=True):
@@ -98,6 +110,16 @@ class Syntax:
             if each.type == "identifier" and self._floating_value(each):
                 return True
         return False
+
+    def is_whole(self, node: Node) -> bool:
+        """Whether an expression is known to be of an integer type; what stands in an index says nothing."""
+        if node.type == "subscript_argument_list":
+            return False
+        if node.type == "identifier" and text_of(node) in _LAUNCH_VALUES:
+            return True
+        if node.type == "identifier" and self.types.get(text_of(node)) in WHOLE:
+            return True
+        return any(self.is_whole(child) for child in node.children)
 
     def _floating_value(self, node: Node) -> bool:
         declared = self.types.get(text_of(node), "")
