@@ -1,0 +1,9 @@
+"""From a recorded kernel to its editable source, and from rewritten source to a variant's IR.
+
+``StoreSourceBuilder.open(store, kernel)`` gives a ``SourceBuilder``.
+"""
+
+from r3cc.remix.source.builder import StoreSourceBuilder
+from r3cc.remix.source.tokens import source_hash
+
+__all__ = ["StoreSourceBuilder", "source_hash"]

@@ -1,0 +1,126 @@
+"""From rewritten files to device IR at the capture point, by the recorded compile command and R3's own plugin.
+
+The user's tree is never touched: clang sees the new texts through an overlay. What precedes a source's own code
+(includes) is compiled once into a precompiled preamble, which leaves the IR the same, bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.remix.source.command import DeviceCommand
+from r3cc.remix.source.handoff import CapturedModule, Handoff
+from r3cc.remix.source.preamble import preamble_size
+from r3cc.remix.source.sandbox import Finished, Sandbox
+from r3cc.toolchain.native import native_library
+
+PLUGIN = "libR3Passes.so"
+_QUIET = ("-fno-caret-diagnostics", "-fno-diagnostics-show-option", "-w", "-ferror-limit", "3")
+_ENVIRONMENT = {"LANG": "C", "R3_CAPTURE_ONLY": "1"}
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """What a compilation gave: a module, or the compiler's messages."""
+
+    module: CapturedModule | None
+    run: Finished
+
+
+class SourceCompiler:
+    """Compiles one source with changed files; safe to use from several threads. Close it."""
+
+    def __init__(self, info: Mapping[str, Any], command: DeviceCommand, dependencies: Sequence[Path]) -> None:
+        """``info`` is the recorded module's JSON; ``dependencies`` are the absolute paths of all it includes."""
+        self._info = info
+        self._command = command
+        self._plugin = native_library(PLUGIN)
+        self._scratch = tempfile.TemporaryDirectory(prefix="r3-variants-")
+        self._folder = Path(self._scratch.name)
+        self._source = command.source_path.read_bytes()
+        self._sandbox = Sandbox(
+            readable=(*tool_folders(command), self._plugin.resolve().parent, *dependencies),
+            folders=tuple(each for each in (command.directory, *command.folders(system=False)) if each.is_dir()),
+        )
+        self._spellings: dict[Path, set[str]] = {}
+        for path in (command.source_path, *dependencies):
+            names = self._spellings.setdefault(Path(os.path.realpath(path)), set())
+            names.add(os.path.normpath(path))
+        self._lock = threading.Lock()
+        self._preambles: dict[bool, tuple[Path, int] | None] = {}
+
+    def compile(self, files: Mapping[Path, bytes], *, preamble: bool = True) -> Compiled:
+        """Compile with these contents in place of those of files, which are named by their real paths."""
+        with tempfile.TemporaryDirectory(dir=self._folder) as scratch:
+            folder = Path(scratch)
+            options = [f"-fpass-plugin={self._plugin}", *_QUIET, *self._overlay(folder, files)]
+            sandbox = self._sandbox
+            header = self._preamble(files) if preamble else None
+            if header:
+                path, size = header
+                options += ["-include-pch", str(path), f"-preamble-bytes={size},1", "-fno-validate-pch"]
+                sandbox = msgspec.structs.replace(sandbox, readable=(*sandbox.readable, path))
+            line = self._command.line(action=["-S"], output=str(folder / "out"), extra=options)
+            with Handoff(self._info["directory"], self._info["command"]) as handoff:
+                environment = _ENVIRONMENT | handoff.environment
+                run = sandbox.run(line, self._command.directory, folder, environment, handoff.fd)
+                return Compiled(handoff.module() if run.status == 0 else None, run)
+
+    def _preamble(self, files: Mapping[Path, bytes]) -> tuple[Path, int] | None:
+        """The precompiled preamble that suits changed files: user's headers are in it unless one of them changed."""
+        own_headers = set(files) <= {Path(os.path.realpath(self._command.source_path))}
+        with self._lock:
+            if own_headers not in self._preambles:
+                self._preambles[own_headers] = self._make_preamble(own_headers=own_headers)
+            return self._preambles[own_headers]
+
+    def _make_preamble(self, *, own_headers: bool) -> tuple[Path, int] | None:
+        size = preamble_size(self._source, own_headers=own_headers)
+        if size == 0:
+            return None
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        target = folder / "preamble.pch"
+        source = Path(os.path.realpath(self._command.source_path))
+        overlay = self._overlay(folder, {source: self._source[:size]})
+        line = self._command.line(action=["-emit-pch"], output=str(target), extra=[*_QUIET, *overlay])
+        with Handoff("", []) as handoff:
+            run = self._sandbox.run(line, self._command.directory, folder, _ENVIRONMENT, handoff.fd)
+        return (target, size) if run.status == 0 and target.is_file() else None
+
+    def _overlay(self, folder: Path, files: Mapping[Path, bytes]) -> list[str]:
+        if not files:
+            return []
+        roots = []
+        for number, (path, content) in enumerate(sorted(files.items())):
+            replacement = folder / f"file{number}"
+            replacement.write_bytes(content)
+            names = {str(path)} | self._spellings.get(path, set())
+            roots += [{"type": "file", "name": name, "external-contents": str(replacement)} for name in sorted(names)]
+        overlay = folder / "overlay.yaml"
+        document = {"version": 0, "case-sensitive": "true", "use-external-names": False, "roots": roots}
+        overlay.write_bytes(msgspec.json.encode(document))
+        return ["-ivfsoverlay", str(overlay)]
+
+    def close(self) -> None:
+        """Remove precompiled preambles and what else was made."""
+        self._scratch.cleanup()
+
+
+def tool_folders(command: DeviceCommand) -> list[Path]:
+    """Folders of the compiler, its headers and libdevice."""
+    program = Path(shutil.which(command.program) or command.program).resolve()
+    found = [program.parent.parent, *command.folders(system=True)]
+    for option, value in zip(command.options, (*command.options[1:], ""), strict=True):
+        if option in ("-mlink-builtin-bitcode", "-mlink-bitcode-file"):
+            found.append(Path(value))
+    if not program.is_file():
+        raise R3Error(f"the compiler {command.program} is not here")
+    return found
