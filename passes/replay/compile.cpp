@@ -98,6 +98,9 @@ void setKernelAttributes(Module &M, const KernelAttributes &Attributes) {
   setKernelAttribute(M, "nvvm.maxntid", Attributes.MaxNTid);
   setKernelAttribute(M, "nvvm.minctasm", Attributes.MinCTASm);
   setKernelAttribute(M, "nvvm.maxnreg", Attributes.MaxNReg);
+  setKernelAttribute(M, "amdgpu-flat-work-group-size", Attributes.FlatWorkGroupSize);
+  setKernelAttribute(M, "amdgpu-waves-per-eu", Attributes.WavesPerEU);
+  setKernelAttribute(M, "amdgpu-num-vgpr", Attributes.NumVGPR);
 }
 
 /// On the host a function's own target attributes win over the machine's, and the request names the machine.
@@ -159,6 +162,7 @@ public:
     if (Error E = generate())
       return E;
     Result.Report["remarks"] = json::Array(Sink.Remarks);
+    Result.Report["occupancy"] = json::Object(Sink.Occupancy);
     return std::move(Result);
   }
 
@@ -170,11 +174,12 @@ private:
       return E;
     if (Error E = createTargetMachine(targetFor(*M, Request)).moveInto(Machine))
       return E;
+    Sink.WantOccupancy = Machine->getTargetTriple().isAMDGCN();
     if (M->getDataLayout() != Machine->createDataLayout())
       return makeError(R3_BAD_REQUEST, "the module was made for another data layout (" +
                                            M->getDataLayoutStr() + ") than the options give (" +
                                            Machine->createDataLayout().getStringRepresentation() + ")");
-    if (Request.CPU && !Machine->getTargetTriple().isNVPTX())
+    if (Request.CPU && !isDeviceTriple(Machine->getTargetTriple()))
       retarget(*M, *Machine);
     setKernelAttributes(*M, Request.Attributes);
     if (Request.Contract == FPContract::Never)

@@ -29,9 +29,22 @@ static std::string remarkText(const DiagnosticInfoOptimizationBase &Remark) {
   return Text;
 }
 
+static constexpr StringLiteral ResourceUsage = "kernel-resource-usage";
+
+/// Takes the number out of the AMDGPU printer's remark "Occupancy [waves/SIMD]: 8".
+static void readOccupancy(const DiagnosticInfoOptimizationBase &Remark, Diagnostics &Sink) {
+  std::string Message = Remark.getMsg();
+  StringRef Text = StringRef(Message).trim();
+  int64_t Waves;
+  if (Text.consume_front("Occupancy [waves/SIMD]: ") && !Text.getAsInteger(10, Waves))
+    Sink.Occupancy[Remark.getFunction().getName()] = Waves;
+}
+
 bool DiagnosticCollector::handleDiagnostics(const DiagnosticInfo &Info) {
   if (const auto *Remark = dyn_cast<DiagnosticInfoOptimizationBase>(&Info)) {
-    if (Remark->isEnabled() && Sink.Remarks.size() < MaxRemarks)
+    if (Remark->getPassName() == ResourceUsage)
+      readOccupancy(*Remark, Sink);
+    else if (Remark->isEnabled() && Sink.Remarks.size() < MaxRemarks)
       Sink.Remarks.insert(remarkText(*Remark));
     return true;
   }
@@ -44,6 +57,8 @@ bool DiagnosticCollector::handleDiagnostics(const DiagnosticInfo &Info) {
 }
 
 bool DiagnosticCollector::isAnalysisRemarkEnabled(StringRef Pass) const {
+  if (Pass == ResourceUsage)
+    return Sink.WantOccupancy;
   return Sink.WantRemarks && !isBookkeeping(Pass);
 }
 

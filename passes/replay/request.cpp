@@ -167,13 +167,22 @@ Error checkAttributes(const KernelAttributes &Attributes) {
     return E;
   if (Error E = checkAttribute("minctasm", Attributes.MinCTASm, 1))
     return E;
-  return checkAttribute("maxnreg", Attributes.MaxNReg, 1);
+  if (Error E = checkAttribute("maxnreg", Attributes.MaxNReg, 1))
+    return E;
+  if (Error E = checkAttribute("flat_work_group_size", Attributes.FlatWorkGroupSize, 2))
+    return E;
+  if (Error E = checkAttribute("waves_per_eu", Attributes.WavesPerEU, 2))
+    return E;
+  return checkAttribute("num_vgpr", Attributes.NumVGPR, 1);
 }
 
 void readAttributes(Fields &F, KernelAttributes &Attributes) {
   F.optional("maxntid", Attributes.MaxNTid);
   F.optional("minctasm", Attributes.MinCTASm);
   F.optional("maxnreg", Attributes.MaxNReg);
+  F.optional("flat_work_group_size", Attributes.FlatWorkGroupSize);
+  F.optional("waves_per_eu", Attributes.WavesPerEU);
+  F.optional("num_vgpr", Attributes.NumVGPR);
 }
 
 void readCompileRequest(Fields &F, CompileRequest &Request) {

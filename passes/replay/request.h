@@ -23,6 +23,9 @@ struct KernelAttributes {
   std::optional<std::string> MaxNTid;
   std::optional<std::string> MinCTASm;
   std::optional<std::string> MaxNReg;
+  std::optional<std::string> FlatWorkGroupSize; ///< AMD: "1,256", fewest and most threads a block
+  std::optional<std::string> WavesPerEU;        ///< AMD: "4" or "4,8", waves that a SIMD shall hold
+  std::optional<std::string> NumVGPR;           ///< AMD: most vector registers a thread
 };
 
 struct CompileRequest {

@@ -16,6 +16,11 @@ void LLVMInitializeNVPTXTargetInfo();
 void LLVMInitializeNVPTXTarget();
 void LLVMInitializeNVPTXTargetMC();
 void LLVMInitializeNVPTXAsmPrinter();
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTarget();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUAsmPrinter();
+void LLVMInitializeAMDGPUAsmParser();
 }
 
 namespace r3 {
@@ -26,6 +31,11 @@ void initializeTargets() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUAsmParser(); // inline assembly
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
     InitializeNativeTargetAsmParser();
@@ -35,7 +45,7 @@ void initializeTargets() {
 }
 
 /// What clang's driver and initTargetOptions give a CUDA device compile.
-static TargetOptions deviceOptions(FPOpFusion::FPOpFusionMode Fusion) {
+static TargetOptions nvptxOptions(FPOpFusion::FPOpFusionMode Fusion) {
   TargetOptions Options;
   Options.AllowFPOpFusion = Fusion;
   Options.DisableIntegratedAS = true;
@@ -43,6 +53,16 @@ static TargetOptions deviceOptions(FPOpFusion::FPOpFusionMode Fusion) {
   Options.DebuggerTuning = DebuggerKind::GDB;
   // With -g, `.file` directives otherwise carry the directory as an operand of its own.
   Options.MCOptions.MCUseDwarfDirectory = MCTargetOptions::DisableDwarfDirectory;
+  Options.MCOptions.AsmVerbose = true;
+  return Options;
+}
+
+/// The same for HIP: machine code by LLVM's own assembler.
+static TargetOptions amdgcnOptions(FPOpFusion::FPOpFusionMode Fusion) {
+  TargetOptions Options;
+  Options.AllowFPOpFusion = Fusion;
+  Options.UseInitArray = true;
+  Options.DebuggerTuning = DebuggerKind::GDB;
   Options.MCOptions.AsmVerbose = true;
   return Options;
 }
@@ -75,9 +95,17 @@ static std::string hostFeatures() {
   return Text;
 }
 
+bool isDeviceTriple(const Triple &Target) { return Target.isNVPTX() || Target.isAMDGCN(); }
+
+static TargetOptions optionsFor(const TargetSpec &Spec) {
+  if (Spec.Triple.isNVPTX())
+    return nvptxOptions(Spec.Fusion);
+  return Spec.Triple.isAMDGCN() ? amdgcnOptions(Spec.Fusion) : hostOptions(Spec.Fusion);
+}
+
 /// A host module without a CPU, or with "native", is compiled for the CPU that this process runs on.
 static TargetSpec resolveNative(TargetSpec Spec) {
-  if (Spec.Triple.isNVPTX() || (!Spec.CPU.empty() && Spec.CPU != "native"))
+  if (isDeviceTriple(Spec.Triple) || (!Spec.CPU.empty() && Spec.CPU != "native"))
     return Spec;
   Spec.CPU = sys::getHostCPUName().str();
   if (Spec.Features.empty())
@@ -94,10 +122,9 @@ Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const TargetSpec &A
   TargetSpec Spec = resolveNative(Asked);
   if (Error E = checkCPU(*T, Spec))
     return E;
-  bool Device = Spec.Triple.isNVPTX();
-  // libr3cpu loads host objects into a shared object.
-  Reloc::Model Relocation = Device ? Reloc::Static : Reloc::PIC_;
-  TargetOptions Options = Device ? deviceOptions(Spec.Fusion) : hostOptions(Spec.Fusion);
+  // Code objects of AMD's GPUs and what libr3cpu loads are shared objects.
+  Reloc::Model Relocation = Spec.Triple.isNVPTX() ? Reloc::Static : Reloc::PIC_;
+  TargetOptions Options = optionsFor(Spec);
   std::unique_ptr<TargetMachine> Machine(T->createTargetMachine(Spec.Triple, Spec.CPU, Spec.Features, Options,
                                                                 Relocation, std::nullopt, Spec.Level));
   if (!Machine)

@@ -24,7 +24,11 @@ struct TargetSpec {
 /// R3_UNSUPPORTED if this LLVM has no such target, R3_BAD_REQUEST if the CPU is not one of the target's.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const TargetSpec &Spec);
 
-/// Registers the targets that replay compiles for (NVPTX and the host's); once a process, thread-safe.
+/// Whether Target is a GPU's.
+bool isDeviceTriple(const llvm::Triple &Target);
+
+/// Registers the targets that replay compiles for (NVPTX, AMDGPU and the host's); once a process,
+/// thread-safe.
 void initializeTargets();
 
 } // namespace r3
