@@ -68,6 +68,11 @@ class Archive:
         self._islands[island][cell] = elite
         return Added.NEW if present is None else Added.IMPROVED
 
+    def would_add(self, island: int, features: Features, ratio: Interval) -> bool:
+        """Whether an elite with these features and this time would enter."""
+        present = self._islands[island].get(cell_of(features, self.dimensions))
+        return math.isfinite(ratio.median) and 0 < ratio.median < (present.ratio.median if present else math.inf)
+
     def migrate(self, n: int, origin: int, target: int) -> Added:
         """Copy the elite of proposal ``n`` to another island, if it is still there."""
         elite = next((each for each in self._islands[origin].values() if each.n == n), None)

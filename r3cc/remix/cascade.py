@@ -77,6 +77,15 @@ class LiveWorkshop:
             self._evaluator = self._open()
         return self._evaluator
 
+    @property
+    def width(self) -> int:
+        """Evaluations worth having in flight at a time."""
+        return self.evaluator.width
+
+    def baseline(self) -> Evaluation:
+        """The recorded build's own code; blocks."""
+        return self.evaluator.baseline()
+
     async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
         """In a thread: the builder blocks while it compiles."""
         return await asyncio.to_thread(self._build, texts, values)
@@ -89,6 +98,7 @@ class LiveWorkshop:
         """End the evaluator's processes."""
         if self._evaluator is not None:
             self._evaluator.close()
+            self._evaluator = None
 
     def _build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
         try:

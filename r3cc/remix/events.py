@@ -59,6 +59,7 @@ class Source(Event, frozen=True, tag="source"):
     source: SourceKernel
     variant: Variant | None = None
     """The original, built as every rewrite is; None where it could not be built."""
+    artefact: Artefact | None = None
     features: Features | None = None
     """Of the original; so are ``resources``."""
     resources: dict[str, int] = {}

@@ -51,7 +51,7 @@ def slow(ratio: float, limit: float) -> Rejection:
 def impossible(ratio: float, floor: float) -> Rejection:
     """Faster than the memory system allows."""
     message = (
-        f"It seems to take {ratio:.3f} of the reference's time, which moving the recorded launches' data alone does not "
+        f"It seems to take {ratio:.3f} of the reference's time, which moving the recorded data alone does not "
         f"allow ({floor:.3f}): some of the work is not done."
     )
     return Rejection(stage=Stage.TIME, reason="too_good", message=message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ class Journal:
     def __init__(self, log: EventLog, earlier: Sequence[AnyEvent]) -> None:
         self._log = log
         self.earlier = tuple(earlier)
+        self._events: list[Event] = [*earlier]
+        self._proposals: Counter[str] = Counter()
         self.next = 0
         """Number of the next proposal."""
         self.cost_usd = 0.0
@@ -29,15 +32,25 @@ class Journal:
         for event in earlier:
             self._count(event)
 
-    def add(self, kind: type[E], **fields: object) -> E:
+    def add(self, kind: type[E], /, **fields: object) -> E:
         """Append an event of this kind, now, and return it."""
         return self.append(kind(at=time.time(), **fields))
 
     def append(self, event: E) -> E:
         """Append an event and return it."""
         self._log.append(event)
+        self._events.append(event)
         self._count(event)
         return event
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """All events, those of this session included."""
+        return self._events
+
+    def proposals(self, kernel: str) -> int:
+        """Proposals made for a kernel, in all sessions."""
+        return self._proposals[kernel]
 
     def blocks(self, prompt: Prompt) -> tuple[str, ...]:
         """Ids of a prompt's blocks, each written down when it is first used."""
@@ -56,6 +69,7 @@ class Journal:
         match event:
             case Request():
                 self.next = max(self.next, event.n + 1)
+                self._proposals[event.kernel] += event.round == 0
             case Reply():
                 self.cost_usd += event.answer.cost_usd
             case Failed():

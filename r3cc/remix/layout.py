@@ -1,14 +1,14 @@
 """Prompts: what is stable first, what is volatile last, so that a provider's cache serves most of each one.
 
-Order: system (every search) · kernel (one kernel) · elites (grows by whole epochs, at its end) · parent (siblings share it)
-· request (one request alone). No time, id or number of the day stands before the last block. The texts are in ``prompts/``.
+Order: system (every search) · kernel (one kernel) · elites (grows by whole epochs, at its end) · parent (siblings share
+it) · request (one request alone). No time, id or number of the day stands before the last block. The texts are in
+``prompts/``.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -165,7 +165,9 @@ def compared(resources: Mapping[str, int], reference: Mapping[str, int]) -> str:
 
 def shared_prefix(one: str, other: str) -> float:
     """Part of ``other`` that ``one`` begins with as well, 0 to 1."""
-    return len(os.path.commonprefix([one, other])) / len(other) if other else 0.0
+    pairs = zip(one, other, strict=False)
+    same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return same / len(other) if other else 0.0
 
 
 def block_id(text: str) -> str:

@@ -1,0 +1,143 @@
+"""The winner of a kernel's search, measured again in fresh processes as ``r3 tune`` does it (``r3cc.tune.finals``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from r3cc.farm.evaluator import Evaluator
+from r3cc.remix.archive import Elite
+from r3cc.remix.memory import Memory
+from r3cc.remix.model import SourceKernel
+from r3cc.remix.state import SearchState
+from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
+from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, doubt, inverse, no_improvement
+
+Emit = Callable[[Final], object]
+OpenEvaluator = Callable[[], Evaluator]
+
+
+class Winner(msgspec.Struct, frozen=True):
+    """A rewrite's source as it goes back to the user: parameters replaced by their values."""
+
+    texts: Mapping[str, str]
+    parameters: dict[str, str]
+
+
+class Finals:
+    """Measures finalists; what a transcript has measured is taken from there."""
+
+    def __init__(self, plan: KernelPlan, open_: OpenEvaluator, emit: Emit, script: Memory | None, noise: float) -> None:
+        self._plan = plan
+        self._open = open_
+        self._emit = emit
+        self._script = script
+        self._noise = noise
+
+    def decide(
+        self, state: SearchState, baseline: Evaluation, source: SourceKernel, winner_of: Callable[[Elite], Winner]
+    ) -> Result:
+        """The verdict on the archive's best; ``winner_of`` gives an elite's source."""
+        chosen = finalists(state)
+        if not chosen:
+            return no_improvement(self._plan, baseline, "no rewrite was faster in the search")
+        _, measured = self._measure(1, chosen)
+        for elite in self._ranked(chosen, measured):
+            against_itself, (second,) = self._measure(2, [elite])
+            if second.status is Status.OK and second.ratio is not None:
+                return self._verdict(elite, second, against_itself, source, winner_of(elite))
+        return no_improvement(self._plan, baseline, "no finalist passed again in fresh processes")
+
+    def _ranked(self, chosen: Sequence[Elite], measured: Sequence[Evaluation]) -> list[Elite]:
+        """Valid finalists, the fastest first; but before all the one that changes least among those as fast."""
+        valid = [
+            (evaluation.ratio.median, elite)
+            for elite, evaluation in zip(chosen, measured, strict=True)
+            if evaluation.status is Status.OK and evaluation.ratio is not None
+        ]
+        valid.sort(key=lambda pair: (pair[0], pair[1].n))
+        if not valid:
+            return []
+        limit = valid[0][0] * (1 + self._noise)
+        first = min((elite for median, elite in valid if median <= limit), key=_size)
+        return [first, *(elite for _, elite in valid if elite is not first)]
+
+    def _measure(self, number: int, chosen: Sequence[Elite]) -> tuple[Evaluation, list[Evaluation]]:
+        known = self._recorded(number, chosen)
+        numbers = (None, *(elite.n for elite in chosen))
+        candidates = (Candidate(), *(elite.candidate for elite in chosen))
+        processes: list[list[Evaluation]] = []
+        for process in range(PROCESSES[number - 1]):
+            evaluations = known[process] if known else self._in_a_process(number, candidates)
+            for n, evaluation in zip(numbers, evaluations, strict=True):
+                self._emit(Final(at=time.time(), kernel=self._plan.kernel, n=n, round=number, evaluation=evaluation))
+            processes.append(evaluations)
+        together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
+        return together[0], together[1:]
+
+    def _in_a_process(self, number: int, candidates: Sequence[Candidate]) -> list[Evaluation]:
+        with self._open() as evaluator:
+            futures = [evaluator.submit(candidate, ROUNDS[number - 1]) for candidate in candidates]
+            return [future.result() for future in futures]
+
+    def _recorded(self, number: int, chosen: Sequence[Elite]) -> list[list[Evaluation]]:
+        """A transcript's evaluations of these finalists, by process; empty when one is missing."""
+        if self._script is None:
+            return []
+        columns = []
+        for n, candidate in ((None, Candidate()), *((elite.n, elite.candidate) for elite in chosen)):
+            found = [
+                final.evaluation
+                for final in self._script.finals
+                if final.round == number and final.n == n and final.evaluation.candidate == candidate
+            ]
+            columns.append(found[: PROCESSES[number - 1]])
+        if any(len(column) < PROCESSES[number - 1] for column in columns):
+            return []
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _verdict(
+        self, elite: Elite, evaluation: Evaluation, against_itself: Evaluation, source: SourceKernel, winner: Winner
+    ) -> Result:
+        assert evaluation.ratio is not None
+        note = doubt(evaluation.ratio, against_itself)
+        gained = note is None
+        return Result(
+            at=time.time(),
+            kernel=self._plan.kernel,
+            n=elite.n if gained else None,
+            candidate=elite.candidate if gained else Candidate(),
+            changes=(elite.strategy or "a rewrite of the source", *elite.changes) if gained else (),
+            baseline_ns=evaluation.baseline_ns,
+            best_ns=evaluation.time_ns if gained else None,
+            speedup=inverse(evaluation.ratio),
+            note=note or "",
+            strategy=elite.strategy if gained else "",
+            regions=changes(source, winner.texts) if gained else (),
+            parameters=winner.parameters if gained else {},
+        )
+
+
+def finalists(state: SearchState) -> list[Elite]:
+    """The fastest few elites, each code once, that seemed faster than the baseline."""
+    distinct: dict[str, Elite] = {}
+    for elite in sorted(state.archive, key=lambda elite: (elite.ratio.median, elite.n)):
+        if elite.ratio.median < 1:
+            distinct.setdefault(elite.candidate.id, elite)
+    return [*distinct.values()][:FINALISTS]
+
+
+def changes(source: SourceKernel, texts: Mapping[str, str]) -> tuple[RegionChange, ...]:
+    """A winner's regions beside the original's."""
+    return tuple(
+        RegionChange(region.name, region.path, region.begin, region.end, region.text, texts[region.name])
+        for region in source.regions
+        if texts.get(region.name, region.text) != region.text
+    )
+
+
+def _size(elite: Elite) -> tuple[int, int, int]:
+    return len(elite.changes), sum(map(len, elite.texts.values())), elite.n

@@ -1,0 +1,175 @@
+"""The tuner under the archive: structure comes from the proposers, numbers come from here.
+
+First the parameters that a rewrite leaves open, one after another; then, with what is left of the elite's budget,
+passes, code generation and block shapes, as ``r3 tune`` searches them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from r3cc.errors import R3Error
+from r3cc.remix.cascade import FULL, Built, Judge, Note, Workshop, is_ok
+from r3cc.remix.events import Build, Tuned
+from r3cc.remix.journal import Journal
+from r3cc.remix.model import Rejection, SourceBuilder, Variant
+from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.tune.genotype import Genotype
+from r3cc.tune.kernel_search import Asked, KernelSearch
+from r3cc.tune.proposers import R3Proposer
+from r3cc.tune.space import Space
+
+WAVE = 3
+"""Candidates under way together: fixed, so that a log gone through again asks for the same ones."""
+STAGE = "tune"
+Write = Callable[[int, str, Evaluation], None]
+
+
+@dataclass
+class Best:
+    """The best so far."""
+
+    candidate: Candidate
+    ratio: Interval
+    changes: tuple[str, ...] = ()
+
+
+class NestedTuner:
+    """Tunes elites of one kernel."""
+
+    def __init__(
+        self,
+        kernel: str,
+        evaluations: int,
+        builder: SourceBuilder,
+        workshop: Workshop,
+        judge: Judge,
+        space_of: Callable[[Variant], Space],
+        noise: float,
+        seed: int,
+    ) -> None:
+        """``evaluations`` is what one elite may cost; ``space_of`` raises R3Error where a variant has no space."""
+        self._kernel = kernel
+        self._evaluations = evaluations
+        self._builder = builder
+        self._workshop = workshop
+        self._judge = judge
+        self._space_of = space_of
+        self._noise = noise
+        self._seed = seed
+        self._numbers = itertools.count()
+
+    async def tune(
+        self, n: int, texts: Mapping[str, str], built: Built, ratio: Interval, journal: Journal, write: Write
+    ) -> Tuned | None:
+        """The best candidate on a rewrite, with its event; None when the budget is 0."""
+        if self._evaluations <= 0:
+            return None
+
+        def note(stage: str, evaluation: Evaluation) -> None:
+            write(n, stage, evaluation)
+
+        best = Best(Candidate(variant=built.variant.id), ratio)
+        spent, variant = await self._tune_parameters(n, texts, built.variant, best, journal, note)
+        spent += await self._tune_build(n, variant, best, self._evaluations - spent, note)
+        return journal.add(
+            Tuned,
+            n=n,
+            kernel=self._kernel,
+            evaluations=spent,
+            candidate=best.candidate,
+            ratio=best.ratio,
+            changes=best.changes,
+        )
+
+    async def _tune_parameters(
+        self, n: int, texts: Mapping[str, str], variant: Variant, best: Best, journal: Journal, note: Note
+    ) -> tuple[int, Variant]:
+        """One parameter after another, the others at their best; evaluations spent, and the best variant."""
+        values: dict[str, str] = {}
+        spent = 0
+        for parameter in await asyncio.to_thread(self._builder.parameters, texts):
+            for value in parameter.values[1:]:
+                if spent >= self._evaluations:
+                    return spent, variant
+                tried = {**values, parameter.name: value}
+                built = await self._judge.build(texts, tried)
+                _write_build(journal, n, self._kernel, texts, tried, built)
+                if isinstance(built, Rejection):
+                    continue
+                spent += 1
+                judgement = await self._judge.judge(built, note)
+                if judgement.ratio is not None and self._is_better(judgement.ratio, best):
+                    values, variant = tried, built.variant
+                    best.candidate, best.ratio = Candidate(variant=variant.id), judgement.ratio
+                    best.changes = tuple(f"{name}={chosen}" for name, chosen in sorted(values.items()))
+        return spent, variant
+
+    async def _tune_build(self, n: int, variant: Variant, best: Best, evaluations: int, note: Note) -> int:
+        """Passes, code generation and block shapes; evaluations spent."""
+        if evaluations <= 0:
+            return 0
+        try:
+            space = await asyncio.to_thread(self._space_of, variant)
+        except R3Error:
+            return 0
+        search = self._kernel_search(space, n, best)
+        while search.evaluations < evaluations and await self._wave(search, variant, note):
+            pass
+        found = search.incumbents[-1] if search.incumbents else None
+        if found is not None and found.evaluation.ratio is not None and self._is_better(found.evaluation.ratio, best):
+            await self._accept(search, found.genotype, variant, best, note)
+        return search.evaluations
+
+    def _kernel_search(self, space: Space, n: int, best: Best) -> KernelSearch:
+        itself = Evaluation(Candidate(), Status.OK, ratio=best.ratio)
+        return KernelSearch(space, R3Proposer(space, self._seed + n, WAVE), itself, self._noise)
+
+    async def _wave(self, search: KernelSearch, variant: Variant, note: Note) -> bool:
+        """Ask a few, evaluate them together, tell in their order; False when there is nothing left to ask."""
+        asked: list[Asked] = []
+        while len(asked) < WAVE:
+            proposal = search.ask(next(self._numbers))
+            if proposal is None:
+                break
+            if proposal.repeats is None:
+                asked.append(proposal)
+        candidates = [msgspec.structs.replace(each.candidate, variant=variant.id) for each in asked]
+        evaluations = await asyncio.gather(
+            *(self._workshop.evaluate(STAGE, candidate, TimingPlan()) for candidate in candidates)
+        )
+        for each, evaluation in zip(asked, evaluations, strict=True):
+            note(STAGE, evaluation)
+            search.tell(each.n, evaluation)
+        return bool(asked)
+
+    async def _accept(self, search: KernelSearch, genotype: Genotype, variant: Variant, best: Best, note: Note) -> None:
+        """Measure the search's best as well as the rewrite itself was, and take it if it is still better."""
+        candidate = msgspec.structs.replace(search.space.candidate(genotype), variant=variant.id)
+        evaluation = await self._workshop.evaluate("full", candidate, FULL)
+        note("full", evaluation)
+        if is_ok(evaluation) and evaluation.ratio is not None and self._is_better(evaluation.ratio, best):
+            best.candidate, best.ratio = candidate, evaluation.ratio
+            best.changes = (*best.changes, *search.space.changes(genotype))
+
+    def _is_better(self, ratio: Interval, best: Best) -> bool:
+        return ratio.median < best.ratio.median * (1 - self._noise)
+
+
+def _write_build(
+    journal: Journal,
+    n: int,
+    kernel: str,
+    texts: Mapping[str, str],
+    values: Mapping[str, str],
+    built: Built | Rejection,
+) -> None:
+    found = (
+        {"rejection": built} if isinstance(built, Rejection) else {"variant": built.variant, "artefact": built.artefact}
+    )
+    journal.add(Build, n=n, kernel=kernel, round=0, texts=dict(texts), values=dict(values), **found)

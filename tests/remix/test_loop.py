@@ -1,0 +1,269 @@
+"""The loop over a synthetic world: order, continuing, repetition, budgets, and every failure that a proposer can have."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from r3cc.remix.events import Build, Decision, Failed, Reply, Request, Tuned, Verdict
+from r3cc.remix.model import FailureKind, Prompt, ProposerError
+from r3cc.remix.proposers.transcript import TranscriptProposer
+from r3cc.remix.search import Allowed
+from r3cc.remix.state import fold
+from r3cc.replay.events import End, Result, Stop
+from tests.remix.synthetic import SETTINGS, Ran, Scribe, World, exhausted, search, target
+
+
+def jitter(seed: int, longest: float = 0.01) -> Callable[[], float]:
+    rng = random.Random(seed)
+    return lambda: rng.random() * longest
+
+
+def test_a_search_finds_better_kernels(tmp_path: Path) -> None:
+    ran = search(tmp_path / "log", [Scribe()], allowed=Allowed(proposals=60))
+    (result,) = ran.of(Result)
+    assert result.n is not None
+    assert result.speedup.low > 1.2
+    assert result.candidate.variant is not None
+    (change,) = result.regions
+    assert (change.name, change.path, change.begin) == ("k", "k.cu", 100)
+    assert change.before != change.after
+    assert ran.of(Stop)[0].reason in ("budget", "plateau")
+    assert ran.of(End)
+
+
+def test_verdicts_come_in_order_and_fold_to_the_state(tmp_path: Path) -> None:
+    ran = search(tmp_path / "log", [Scribe(latency=jitter(1))], allowed=Allowed(proposals=30))
+    assert [verdict.n for verdict in ran.of(Verdict)] == list(range(30))
+    folded = fold("abc", SETTINGS, ran.events)
+    assert list(folded.archive) == list(ran.states["abc"].archive)
+    assert folded.stages == ran.states["abc"].stages
+
+
+def test_equal_sources_are_built_and_measured_once(tmp_path: Path) -> None:
+    world = World()
+    ran = search(tmp_path / "log", [Scribe()], world=world, allowed=Allowed(proposals=40))
+    assert max(world.builds.values()) == 1
+    reasons = {verdict.reason for verdict in ran.of(Verdict)}
+    assert reasons & {"duplicate_source", "duplicate_ir", "unchanged"}
+
+
+def test_a_transcript_repeats_a_search_to_the_byte(tmp_path: Path) -> None:
+    first = search(tmp_path / "first", [Scribe(latency=jitter(2)), Scribe("other", latency=jitter(3))])
+    scripts = [tmp_path / "first", tmp_path / "second"]
+    for number, script in enumerate(scripts):
+        world = World()
+        repeated = search(
+            tmp_path / ("second", "third")[number], [TranscriptProposer(script)], world=world, script=script
+        )
+        assert repeated.archives == first.archives
+        assert not world.builds, "a transcript's builds are not repeated"
+        assert not repeated.of(Failed)
+        (one,), (other,) = first.of(Result), repeated.of(Result)
+        assert (one.n, one.candidate, one.speedup, one.regions) == (
+            other.n,
+            other.candidate,
+            other.speedup,
+            other.regions,
+        )
+
+
+def test_a_transcript_with_tuning_repeats_as_well(tmp_path: Path) -> None:
+    import msgspec
+
+    settings = msgspec.structs.replace(SETTINGS, tune_evaluations=12)
+    first = search(tmp_path / "first", [Scribe()], allowed=Allowed(proposals=8), settings=settings)
+    assert first.of(Tuned)
+    again = search(
+        tmp_path / "again", [TranscriptProposer(tmp_path / "first")], settings=settings, script=tmp_path / "first"
+    )
+    assert again.archives == first.archives
+
+
+def killed(path: Path, after: int) -> None:
+    """Cut a log as a kill does, in the middle of a line."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:after]) + lines[after][: len(lines[after]) // 2])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_killed_search_goes_on_to_the_same_verdicts_as_its_log_says(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "log"
+    world = World()
+    whole = search(path, [Scribe(latency=jitter(seed))], world=world, allowed=Allowed(proposals=16))
+    lines = path.read_bytes().count(b"\n")
+    killed(path, random.Random(seed).randrange(8, lines - 4))
+    kept = [event for event in read(path) if isinstance(event, Reply)]
+    scribe = Scribe(latency=jitter(seed + 1))
+    ran = search(path, [scribe], world=world, allowed=Allowed(proposals=16))
+    assert [verdict.n for verdict in ran.of(Verdict)] == list(range(16))
+    asked = {(prompt.sample, prompt.id) for prompt in scribe.prompts}
+    assert not asked & {(reply.n, reply.prompt) for reply in kept}, "what was answered is not asked again"
+    assert len({request.n for request in ran.of(Request)}) == 16
+    assert fold("abc", SETTINGS, ran.events).stages == ran.states["abc"].stages
+    assert len(whole.of(Verdict)) == 16
+
+
+def read(path: Path) -> list[object]:
+    from r3cc.remix.events import read_transcript
+
+    return list(read_transcript(path))
+
+
+def test_a_finished_search_has_nothing_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    search(path, [Scribe()], allowed=Allowed(proposals=6))
+    scribe = Scribe()
+    search(path, [scribe], allowed=Allowed(proposals=6))
+    assert not scribe.prompts
+
+
+GARBAGE = [
+    "",
+    "I cannot help with that.",
+    "STRATEGY: none\n```cuda\nint x;\n```",
+    "```r3 region=k\n__global__",
+    "```r3 region=nobody\nint x;\n```",
+    "```r3 region=k patch\n<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n```",
+    "```r3 region=k\nsyntax error\n```",
+    "```r3 region=k\n#include <cstdlib>\n```",
+    "```r3 region=k\nwrong\n```",
+    "```r3 region=k\nhang\n```",
+    "\0" * 1000,
+    "```" * 5000,
+]
+
+
+def test_garbage_is_judged_diagnosed_and_survived(tmp_path: Path) -> None:
+    def spoil(prompt: Prompt) -> str | None:
+        return GARBAGE[prompt.sample % len(GARBAGE)] if prompt.sample < 2 * len(GARBAGE) else None
+
+    ran = search(tmp_path / "log", [Scribe(spoil=spoil)], allowed=Allowed(proposals=40))
+    verdicts = ran.of(Verdict)
+    assert len(verdicts) == 40
+    assert {"no_block", "cut_block", "unknown_region", "search_missing", "does_not_compile", "include"} <= {
+        verdict.reason for verdict in verdicts[: 2 * len(GARBAGE)]
+    }
+    assert {"mismatch", "timeout"} <= {verdict.reason for verdict in verdicts}
+    assert all(verdict.message for verdict in verdicts if verdict.reason)
+    assert all(elite.ratio.median < 2 for elite in ran.states["abc"].archive)
+
+
+def test_an_answer_that_cannot_be_used_is_asked_for_again(tmp_path: Path) -> None:
+    def spoil(prompt: Prompt) -> str | None:
+        return "```r3 region=k\nsyntax error\n```" if prompt.blocks[-1].name != "repair" else None
+
+    scribe = Scribe(spoil=spoil)
+    ran = search(tmp_path / "log", [scribe], allowed=Allowed(proposals=4))
+    repairs = [prompt for prompt in scribe.prompts if prompt.blocks[-1].name == "repair"]
+    assert len(repairs) == 4
+    assert all("expected ';'" in prompt.text and "syntax error" in prompt.text for prompt in repairs)
+    first = {prompt.sample: prompt for prompt in scribe.prompts if prompt.blocks[-1].name != "repair"}
+    assert all(prompt.text.startswith(first[prompt.sample].text) for prompt in repairs), "a repair shares its prefix"
+    assert {build.round for build in ran.of(Build)} == {0, 1}
+    assert not any(verdict.reason == "does_not_compile" for verdict in ran.of(Verdict))
+
+
+@pytest.mark.parametrize("kind", list(FailureKind))
+def test_failures_of_every_kind_are_events(tmp_path: Path, kind: FailureKind) -> None:
+    def spoil(prompt: Prompt) -> ProposerError | None:
+        return ProposerError(kind, "as the test says", cost_usd=0.01) if prompt.sample % 3 == 1 else None
+
+    ran = search(tmp_path / "log", [Scribe("flaky", spoil), Scribe("steady")], allowed=Allowed(proposals=12))
+    assert len(ran.of(Verdict)) == 12
+    failed = ran.of(Failed)
+    assert failed and all(event.kind is kind for event in failed)
+    assert ran.of(Stop)[0].reason == "budget"
+    if kind in (FailureKind.BAD_REQUEST, FailureKind.EXHAUSTED):
+        assert all(decision.proposer == "steady" for decision in ran.of(Decision)[-3:])
+
+
+def test_a_proposer_that_breaks_does_not_end_the_search(tmp_path: Path) -> None:
+    class Broken(Scribe):
+        async def propose(self, prompt: Prompt, deadline_s: float) -> object:  # type: ignore[override]
+            raise ZeroDivisionError("secret detail")
+
+    ran = search(tmp_path / "log", [Broken("broken"), Scribe()], allowed=Allowed(proposals=8))
+    assert len(ran.of(Verdict)) == 8
+    assert all("secret detail" not in event.message for event in ran.of(Failed))
+
+
+def test_a_search_ends_when_nobody_proposes_any_more(tmp_path: Path) -> None:
+    ran = search(tmp_path / "log", [Scribe(spoil=lambda prompt: exhausted())], allowed=Allowed(proposals=None))
+    assert ran.of(Stop)[0].reason == "exhausted"
+    assert ran.of(Result)[0].n is None
+
+
+def test_a_search_ends_after_many_failures_in_a_row(tmp_path: Path) -> None:
+    def spoil(prompt: Prompt) -> ProposerError:
+        return ProposerError(FailureKind.UNREACHABLE, "no route")
+
+    ran = search(tmp_path / "log", [Scribe(spoil=spoil)], allowed=Allowed(proposals=None))
+    assert ran.of(Stop)[0].reason == "failures"
+    assert len(ran.of(Failed)) < 40
+
+
+def test_no_call_goes_out_that_could_cost_more_than_is_left(tmp_path: Path) -> None:
+    scribe = Scribe(cost_usd=0.10, latency=jitter(4))
+    ran = search(tmp_path / "log", [scribe], allowed=Allowed(proposals=None, max_cost_usd=1.0))
+    spent = sum(reply.answer.cost_usd for reply in ran.of(Reply))
+    assert 0.5 < spent <= 1.0
+    assert ran.of(Stop)[0].reason == "cost"
+
+
+def test_the_time_is_over(tmp_path: Path) -> None:
+    ran = search(tmp_path / "log", [Scribe(latency=lambda: 0.02)], allowed=Allowed(proposals=None, time_s=0.5))
+    assert ran.of(Stop)[0].reason == "time"
+    assert ran.of(End)
+
+
+def test_an_interrupt_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    calls = 0
+
+    def latency() -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 9:
+            asyncio.get_running_loop().call_soon(interrupt)
+        return 0.001
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    world = World()
+    with pytest.raises(KeyboardInterrupt):
+        search(path, [Scribe(latency=latency)], world=world, allowed=Allowed(proposals=20))
+    ran = search(path, [Scribe()], world=world, allowed=Allowed(proposals=20))
+    assert [verdict.n for verdict in ran.of(Verdict)] == list(range(20))
+
+
+def test_parameters_are_left_to_the_tuner(tmp_path: Path) -> None:
+    import msgspec
+
+    def spoil(prompt: Prompt) -> str:
+        return "STRATEGY: open\n```r3 region=k\n  tile = R3_PARAM(t, 0, 1, 2, 3);\n```"
+
+    settings = msgspec.structs.replace(SETTINGS, tune_evaluations=3)
+    world = World()
+    ran = search(tmp_path / "log", [Scribe(spoil=spoil)], world=world, allowed=Allowed(proposals=2), settings=settings)
+    (result,) = ran.of(Result)
+    assert result.parameters == {"t": "2"}
+    assert result.regions[0].after == "  tile = 2;"
+    assert "t=2" in result.changes
+
+
+def test_a_kernel_that_cannot_be_rebuilt_gets_a_verdict(tmp_path: Path) -> None:
+    class Unbuildable(World):
+        def build(self, texts, values={}):  # type: ignore[no-untyped-def]
+            from r3cc.remix.model import Rejection, Stage
+
+            return Rejection(Stage.COMPILE, "missing", "k.cu is not there")
+
+    ran = search(tmp_path / "log", [Scribe()], targets=[target(Unbuildable())])
+    assert "k.cu is not there" in ran.of(Result)[0].note
+    assert isinstance(ran, Ran)
