@@ -8,6 +8,7 @@ from r3cc.llvm.assembler import (
     assemble,
     recorded_ptxas_flags,
 )
+from r3cc.llvm.code_object import CodeObjectResources, LinkError, link_code_object, resources_of
 from r3cc.llvm.model import (
     CompileRequest,
     CompileResult,
@@ -24,12 +25,14 @@ __all__ = [
     "AssembleError",
     "AssembleTimeoutError",
     "Assembled",
+    "CodeObjectResources",
     "CompileRequest",
     "CompileResult",
     "GlobalDescription",
     "KernelAttributes",
     "KernelDescription",
     "KernelResources",
+    "LinkError",
     "ModuleDescription",
     "ParameterDescription",
     "PassList",
@@ -37,5 +40,7 @@ __all__ = [
     "PassesError",
     "PassesStatus",
     "assemble",
+    "link_code_object",
     "recorded_ptxas_flags",
+    "resources_of",
 ]

@@ -23,6 +23,12 @@ class KernelAttributes(msgspec.Struct, frozen=True, omit_defaults=True):
     """Fewest blocks that must fit on a multiprocessor."""
     maxnreg: str | None = None
     """Most registers a thread."""
+    flat_work_group_size: str | None = None
+    """AMD: fewest and most threads a block, ``"1,256"``."""
+    waves_per_eu: str | None = None
+    """AMD: waves that a SIMD shall hold, ``"4"`` or ``"4,8"``."""
+    num_vgpr: str | None = None
+    """AMD: most vector registers a thread."""
 
 
 class CompileRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -87,6 +93,8 @@ class CompileResult(msgspec.Struct, frozen=True):
     optimise_ns: int
     codegen_ns: int
     remarks: tuple[str, ...] = ()
+    occupancy: dict[str, int] = {}
+    """AMD: waves a SIMD holds, by mangled name, as LLVM derives it from registers and LDS."""
 
     @property
     def output_hash(self) -> str:

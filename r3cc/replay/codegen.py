@@ -22,15 +22,20 @@ _VALUES: dict[str, str] = {
     "maxntid": r"[1-9]\d*(,[1-9]\d*){0,2}",
     "minctasm": r"[1-9]\d*",
     "maxnreg": r"[1-9]\d*",
+    "waves-per-eu": r"[1-9]\d*(,[1-9]\d*)?",
+    "flat-work-group-size": r"[1-9]\d*,[1-9]\d*",
+    "num-vgpr": r"[1-9]\d*",
     "ptxas-opt": r"[0-4]",
     "maxrregcount": r"[1-9]\d*",
 }
-_ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
+_NVIDIA_ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
+_AMD_ATTRIBUTES = ("waves-per-eu", "flat-work-group-size", "num-vgpr")
+_ATTRIBUTES = _NVIDIA_ATTRIBUTES + _AMD_ATTRIBUTES
 _ASSEMBLER = ("ptxas-opt", "maxrregcount")
 
 
 def bad_codegen(options: Options, device_kind: str) -> str | None:
-    """What is wrong with options for a kind of device (``cuda``, ``cpu``), in a sentence; None if nothing is."""
+    """What is wrong with options for a kind of device (``cuda``, ``hip``, ``cpu``), in a sentence; or None."""
     for key, value in options:
         if key.startswith(LLVM_PREFIX) and re.fullmatch(r"[\w.-]+", key[len(LLVM_PREFIX) :]):
             continue
@@ -41,6 +46,10 @@ def bad_codegen(options: Options, device_kind: str) -> str | None:
             return f"'{value}' is not a value of {key}; it takes {_VALUES[key]}"
         if device_kind == "cpu" and key in _ATTRIBUTES + _ASSEMBLER:
             return f"{key} does nothing on the cpu device: {key} is one of the {_GPU_ONLY}"
+        if device_kind == "hip" and key in _NVIDIA_ATTRIBUTES + _ASSEMBLER:
+            return f"{key} does nothing on AMD's GPUs; they have {', '.join(_AMD_ATTRIBUTES)}"
+        if device_kind == "cuda" and key in _AMD_ATTRIBUTES:
+            return f"{key} does nothing on NVIDIA's GPUs; they have {', '.join(_NVIDIA_ATTRIBUTES)}"
     return None
 
 
@@ -66,7 +75,9 @@ class BuildOptions(msgspec.Struct, frozen=True):
             codegen_level=int(given.get("opt-level", self.request.codegen_level)),
             fp_contract=given.get("fp-contract", self.request.fp_contract),
             mllvm=self.request.mllvm + flags,
-            kernel_attributes=KernelAttributes(**{key: given[key] for key in _ATTRIBUTES if key in given}),
+            kernel_attributes=KernelAttributes(
+                **{key.replace("-", "_"): given[key] for key in _ATTRIBUTES if key in given}
+            ),
         )
         return BuildOptions(request, _ptxas_flags(self.ptxas, given))
 

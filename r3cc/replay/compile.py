@@ -139,6 +139,7 @@ class Compiler:
         self._cache = ObjectCache(setup.cache)
         self._recorded = BuildOptions.recorded(setup.info)
         self._identity = f"{target.identity} {setup.info['module']} {setup.kernel}"
+        self._kernel = setup.kernel
         self._extracted: bytes | None = None
 
     def compile(self, request: CodeRequest) -> CodeObject:
@@ -159,6 +160,8 @@ class Compiler:
         if self._extracted is None:
             self._extracted = self._target.extract()
         compiled = self._target.compile(self._extracted, options.request)
+        waves = compiled.occupancy.get(self._kernel)
+        occupancy = {} if waves is None else {"occupancy": waves}
         phases = {"compile_ir": compiled.optimise_ns, "codegen": compiled.codegen_ns}
         flags = msgspec.json.encode(options.ptxas)
         key = digest(b"assembled", self._target.identity.encode(), flags, compiled.output)
@@ -167,7 +170,7 @@ class Compiler:
             began = time.perf_counter_ns()
             assembled = self._target.finish(compiled.output, options.ptxas)
             phases["assemble"] = time.perf_counter_ns() - began
-            known = self._cache.add(assembled)
+            known = self._cache.add(msgspec.structs.replace(assembled, resources=assembled.resources | occupancy))
             self._cache.put(key, known)
         return msgspec.structs.replace(known, ir_hash=compiled.ir_hash, phases_ns=phases)
 

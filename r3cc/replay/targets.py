@@ -18,11 +18,14 @@ from r3cc.llvm import (
     AssembleTimeoutError,
     CompileRequest,
     CompileResult,
+    LinkError,
     ModuleDescription,
     Passes,
     PassesError,
     PassesStatus,
     assemble,
+    link_code_object,
+    resources_of,
 )
 from r3cc.replay.compile import Assembled, CompileFailure, CompileSetup, Target
 from r3cc.replay.facts import KernelFacts
@@ -30,6 +33,7 @@ from r3cc.replay.model import Status
 from r3cc.toolchain.cuda import find_ptxas
 from r3cc.toolchain.llvm import find_llvm_program
 from r3cc.toolchain.native import native_library
+from r3cc.toolchain.tool import Tool
 
 Value = TypeVar("Value")
 
@@ -42,7 +46,11 @@ _REJECTED = (PassesStatus.BAD_PIPELINE, PassesStatus.BAD_REQUEST)
 
 def open_target(setup: CompileSetup) -> Target:
     """The target for a setup's device. Raises R3Error where a tool is missing."""
-    return HostTarget(setup) if setup.device == "cpu" else NvptxTarget(setup)
+    if setup.device == "cpu":
+        return HostTarget(setup)
+    if str(setup.info["triple"]).startswith("amdgcn"):
+        return AmdgcnTarget(setup)
+    return NvptxTarget(setup)
 
 
 class NvptxTarget:
@@ -92,14 +100,45 @@ class NvptxTarget:
         return other
 
 
+class AmdgcnTarget:
+    """Machine code from LLVM, code objects from ld.lld."""
+
+    def __init__(self, setup: CompileSetup) -> None:
+        self._linker = _require_linker()
+        self._module = _Module(setup)
+
+    @property
+    def identity(self) -> str:
+        """LLVM's and the linker's versions."""
+        return f"{self._module.identity} amdgcn {self._linker.version}"
+
+    def extract(self) -> bytes:
+        """The kernel alone."""
+        return self._module.extract()
+
+    def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
+        """Object."""
+        return self._module.compile(bitcode, msgspec.structs.replace(request, emit="object"))
+
+    def finish(self, output: bytes, ptxas: Sequence[str]) -> Assembled:
+        """Code object; its own metadata says what the kernel needs."""
+        try:
+            code = link_code_object(output, self._linker.path, _ASSEMBLE_TIMEOUT_S)
+        except LinkError as error:
+            raise CompileFailure(Status.COMPILE_ERROR, str(error)) from None
+        resources = resources_of(code).get(self._module.kernel)
+        return Assembled(code, msgspec.structs.asdict(resources) if resources else {})
+
+    def facts(self) -> KernelFacts:
+        """Element types and constants."""
+        return self._module.facts()
+
+
 class HostTarget:
     """Host objects from lowered IR, linked into shared objects for libr3cpu."""
 
     def __init__(self, setup: CompileSetup) -> None:
-        linker = find_llvm_program("ld.lld")
-        if linker is None:
-            raise R3Error("LLVM's linker ld.lld was not found; `r3 doctor` says how to get it")
-        self._linker = linker
+        self._linker = _require_linker()
         self._module = _Module(setup)
 
     @property
@@ -193,6 +232,13 @@ def machine_architecture(module: str, device: str) -> str:
     own, given = (name.removeprefix("sm_").rstrip("af") for name in (module, device))
     runs = own[:-1] == given[:-1] and own[-1:] <= given[-1:]
     return module if runs else device
+
+
+def _require_linker() -> Tool:
+    linker = find_llvm_program("ld.lld")
+    if linker is None:
+        raise R3Error("LLVM's linker ld.lld was not found; `r3 doctor` says how to get it")
+    return linker
 
 
 def _host() -> str:
