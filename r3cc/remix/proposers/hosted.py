@@ -106,21 +106,22 @@ class HostedProposer:
     async def _attempt(self, prompt: Prompt, left_s: float) -> Answer:
         gathered = _Gathered(prompt, self.hosted)
         stream = self._wire.stream(prompt, left_s)
-        wait_s = left_s * self._patience.first_piece
         try:
-            while (piece := await _next(stream, wait_s)) is not None:
-                gathered.add(piece)
-                wait_s = self._patience.stall_s if gathered.begun else wait_s
-            return gathered.answer()
+            return await self._gather(stream, gathered, left_s * self._patience.first_piece)
         except ProposerError as error:
-            error.cost_usd = gathered.lost_usd()
-            raise
-        except Exception as error:
+            failure = error
+        except Exception as error:  # whatever an SDK throws is an event of the search, not its end
             failure = self._wire.failure(error)
-            failure.cost_usd = gathered.lost_usd()
-            raise failure from None
         finally:
             await _close(stream)
+        failure.cost_usd = gathered.lost_usd()
+        raise failure  # outside of the handlers: the SDK's exception, which holds the request, stays behind
+
+    async def _gather(self, stream: AsyncIterator[Piece], gathered: _Gathered, wait_s: float) -> Answer:
+        while (piece := await _next(stream, wait_s)) is not None:
+            gathered.add(piece)
+            wait_s = self._patience.stall_s if gathered.begun else wait_s
+        return gathered.answer()
 
 
 class _Gathered:
@@ -143,6 +144,8 @@ class _Gathered:
             self._parts.append(piece.text)
             self._first = self._first or time.monotonic()
         said = {name: value for name in ("usage", "stop", "model", "request_id") if (value := getattr(piece, name))}
+        if self._last.stop == "refusal":  # some servers say "stop" after it
+            said.pop("stop", None)
         self._last = msgspec.structs.replace(self._last, **said)
 
     def answer(self) -> Answer:
