@@ -35,6 +35,16 @@ class Compiled(msgspec.Struct, frozen=True):
     run: Finished
 
 
+class _Preamble(msgspec.Struct, frozen=True):
+    """A precompiled preamble."""
+
+    header: Path
+    size: int
+    """Bytes of the source that it stands for."""
+    text: Path
+    """Those bytes."""
+
+
 class SourceCompiler:
     """Compiles one source with changed files; safe to use from several threads. Close it."""
 
@@ -55,26 +65,27 @@ class SourceCompiler:
             names = self._spellings.setdefault(Path(os.path.realpath(path)), set())
             names.add(os.path.normpath(path))
         self._lock = threading.Lock()
-        self._preambles: dict[bool, tuple[Path, int] | None] = {}
+        self._preambles: dict[bool, _Preamble | None] = {}
 
     def compile(self, files: Mapping[Path, bytes], *, preamble: bool = True) -> Compiled:
         """Compile with these contents in place of those of files, which are named by their real paths."""
         with tempfile.TemporaryDirectory(dir=self._folder) as scratch:
             folder = Path(scratch)
-            options = [f"-fpass-plugin={self._plugin}", *_QUIET, *self._overlay(folder, files)]
-            sandbox = self._sandbox
-            header = self._preamble(files) if preamble else None
-            if header:
-                path, size = header
-                options += ["-include-pch", str(path), f"-preamble-bytes={size},1", "-fno-validate-pch"]
-                sandbox = msgspec.structs.replace(sandbox, readable=(*sandbox.readable, path))
+            options = [f"-fpass-plugin={self._plugin}", *_QUIET]
+            sandbox, overlay = self._sandbox, self._replaced(folder, files)
+            used = self._preamble(files) if preamble else None
+            if used:
+                options += ["-include-pch", str(used.header), f"-preamble-bytes={used.size},1", "-fno-validate-pch"]
+                sandbox = msgspec.structs.replace(sandbox, readable=(*sandbox.readable, used.header.parent))
+                overlay[self._preamble_name] = used.text
+            options += _overlay(folder, overlay)
             line = self._command.line(action=["-S"], output=str(folder / "out"), extra=options)
             with Handoff(self._info["directory"], self._info["command"]) as handoff:
                 environment = _ENVIRONMENT | handoff.environment
                 run = sandbox.run(line, self._command.directory, folder, environment, handoff.fd)
                 return Compiled(handoff.module() if run.status == 0 else None, run)
 
-    def _preamble(self, files: Mapping[Path, bytes]) -> tuple[Path, int] | None:
+    def _preamble(self, files: Mapping[Path, bytes]) -> _Preamble | None:
         """The precompiled preamble that suits changed files: user's headers are in it unless one of them changed."""
         own_headers = set(files) <= {Path(os.path.realpath(self._command.source_path))}
         with self._lock:
@@ -82,36 +93,46 @@ class SourceCompiler:
                 self._preambles[own_headers] = self._make_preamble(own_headers=own_headers)
             return self._preambles[own_headers]
 
-    def _make_preamble(self, *, own_headers: bool) -> tuple[Path, int] | None:
+    def _make_preamble(self, *, own_headers: bool) -> _Preamble | None:
         size = preamble_size(self._source, own_headers=own_headers)
         if size == 0:
             return None
         folder = Path(tempfile.mkdtemp(dir=self._folder))
-        target = folder / "preamble.pch"
-        source = Path(os.path.realpath(self._command.source_path))
-        overlay = self._overlay(folder, {source: self._source[:size]})
-        line = self._command.line(action=["-emit-pch"], output=str(target), extra=[*_QUIET, *overlay])
+        made = _Preamble(folder / "preamble.pch", size, folder / "preamble")
+        made.text.write_bytes(self._source[:size])
+        command = msgspec.structs.replace(self._command, source=self._preamble_name)
+        options = [*_QUIET, *_overlay(folder, {self._preamble_name: made.text})]
+        line = command.line(action=["-emit-pch"], output=str(made.header), extra=options)
         with Handoff("", []) as handoff:
             run = self._sandbox.run(line, self._command.directory, folder, _ENVIRONMENT, handoff.fd)
-        return (target, size) if run.status == 0 and target.is_file() else None
+        return made if run.status == 0 and made.header.is_file() else None
 
-    def _overlay(self, folder: Path, files: Mapping[Path, bytes]) -> list[str]:
-        if not files:
-            return []
-        roots = []
+    @property
+    def _preamble_name(self) -> str:
+        """A file that is not there, beside the source, where its includes are looked for first."""
+        return os.path.normpath(self._command.source_path) + ".r3-preamble"
+
+    def _replaced(self, folder: Path, files: Mapping[Path, bytes]) -> dict[str, Path]:
+        """Write contents to a folder; which of the paths that the compiler may use leads to which of them."""
+        overlay: dict[str, Path] = {}
         for number, (path, content) in enumerate(sorted(files.items())):
             replacement = folder / f"file{number}"
             replacement.write_bytes(content)
-            names = {str(path)} | self._spellings.get(path, set())
-            roots += [{"type": "file", "name": name, "external-contents": str(replacement)} for name in sorted(names)]
-        overlay = folder / "overlay.yaml"
-        document = {"version": 0, "case-sensitive": "true", "use-external-names": False, "roots": roots}
-        overlay.write_bytes(msgspec.json.encode(document))
-        return ["-ivfsoverlay", str(overlay)]
+            overlay |= dict.fromkeys({str(path)} | self._spellings.get(path, set()), replacement)
+        return overlay
 
     def close(self) -> None:
         """Remove precompiled preambles and what else was made."""
         self._scratch.cleanup()
+
+
+def _overlay(folder: Path, files: Mapping[str, Path]) -> list[str]:
+    """Options with which clang reads other files in place of those."""
+    roots = [{"type": "file", "name": name, "external-contents": str(path)} for name, path in sorted(files.items())]
+    document = {"version": 0, "case-sensitive": "true", "use-external-names": False, "roots": roots}
+    overlay = folder / "overlay.yaml"
+    overlay.write_bytes(msgspec.json.encode(document))
+    return ["-ivfsoverlay", str(overlay)] if files else []
 
 
 def tool_folders(command: DeviceCommand) -> list[Path]:

@@ -104,4 +104,5 @@ def _lies_in(path: str, folders: Sequence[Path]) -> bool:
 def _shown(directory: Path, real: str) -> str:
     """Relative to the build's directory where that is no detour."""
     relative = os.path.relpath(real, os.path.realpath(directory))
-    return real if relative.startswith("../../..") else relative
+    shared = os.path.commonpath([real, os.path.realpath(directory)])
+    return real if shared == os.sep else relative
