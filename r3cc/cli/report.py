@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
 
-from r3cc.cli.options import json_option, store_option
-from r3cc.cli.output import print_json, print_table
-from r3cc.replay.events import read_log
-from r3cc.report.search import SearchReport, summarise
+from r3cc.cli.options import Duration, json_option, store_option
+from r3cc.cli.output import print_json, print_table, say
+from r3cc.errors import UsageError
+from r3cc.report.page import write_page
+from r3cc.report.search import SearchReport, search_report
 from r3cc.report.table import headings, kernel_table, status_table
 from r3cc.store import Store
+from r3cc.store.search import Search
 
 
 @click.command()
 @store_option
 @click.option("--search", metavar="ID", help="Search to report on.  [default: the latest]")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write one HTML page.")
+@click.option(
+    "--follow", type=Duration(), metavar="DURATION", help="Write the page anew so often until the search ends."
+)
 @json_option
-def report(store: Path, search: str | None, as_json: bool) -> None:
-    """Print kernels with baseline, best, speedup and what changed; `r3 tune` makes what it reports."""
+def report(store: Path, search: str | None, html: Path | None, follow: float | None, as_json: bool) -> None:
+    """Print kernels with baseline, best, speedup and what changed; `r3 tune` makes what it reports.
+
+    The page of --html has everything in itself: charts, tables, the commands that make each number again.
+    """
+    if follow is not None and html is None:
+        raise UsageError("--follow writes a page: name it with --html")
     with Store.open(store) as opened:
         found = opened.searches.find(search)
-        summary = summarise(found.id, read_log(found.events_path))
+        summary = search_report(opened, found) if html is None else _write(opened, found, html, follow)
     if as_json:
         print_json(summary)
-    else:
+    elif html is None:
         print_report(summary)
 
 
@@ -37,3 +49,14 @@ def print_report(summary: SearchReport) -> None:
     print_table(kernel_table(summary))
     click.echo()
     print_table(status_table(summary))
+
+
+def _write(store: Store, search: Search, path: Path, follow_s: float | None) -> SearchReport:
+    """Write the page once, or until the search is complete."""
+    refresh = None if follow_s is None else max(1, round(follow_s))
+    summary = write_page(store, search, path, refresh)
+    while follow_s is not None and not summary.complete:
+        time.sleep(follow_s)
+        summary = write_page(store, search, path, refresh)
+    say(f"wrote {path}: search {search.id}, {path.stat().st_size // 1024} KiB")
+    return summary

@@ -14,17 +14,17 @@ from r3cc.cli.output import print_json, print_table, say
 from r3cc.cli.progress import Progress
 from r3cc.cli.report import print_report
 from r3cc.cli.settings import KernelSetting, current_settings
-from r3cc.replay.events import read_log
 from r3cc.replay.model import Numerics
-from r3cc.report.search import summarise as summarise_search
+from r3cc.report.search import search_report
 from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.store.search import Search
+from r3cc.tune.budget import Limits
 from r3cc.tune.knobs import Knob
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice, KernelOptions, build_space, choose
 from r3cc.tune.plan import summarise as summarise_space
-from r3cc.tune.search import OPTIMIZERS, Limits
+from r3cc.tune.search import OPTIMIZERS
 from r3cc.tune.session import Question, TuneSession
 from r3cc.tune.space import SpaceSummary
 
@@ -74,7 +74,7 @@ def tune(
             return
         session = TuneSession(opened, Question(chosen, tuple(choices), optimizer, seed), Limits(budget, time_s))
         search = _run(session, fresh)
-        report = summarise_search(search.id, read_log(search.events_path))
+        report = search_report(opened, search)
     if as_json:
         print_json(report)
     else:
@@ -114,7 +114,8 @@ def _options(numerics: str | None, rtol: float | None, atol: float | None) -> Ca
 
 def _show_spaces(store: Store, recording: str, choices: list[Choice], as_json: bool) -> None:
     with LLVMFacts() as facts:
-        spaces = [summarise_space(choice, build_space(store, recording, choice, facts)) for choice in choices]
+        every = store.kernels(recording)
+        spaces = [summarise_space(choice, build_space(store, recording, choice, facts), every) for choice in choices]
     if as_json:
         print_json({"spaces": spaces})
         return
@@ -130,7 +131,7 @@ def _print_space(space: SpaceSummary) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("knob", "scope", "numerics", "values", "what it does"):
         table.add_column(column, overflow="fold")
-    for knob in space.knobs:
+    for knob in (*space.knobs, *space.unit_knobs):
         table.add_row(knob.key, knob.scope, knob.numerics, Text(_values(knob)), knob.what)
     print_table(table)
     if space.fixed_block is not None:

@@ -8,9 +8,25 @@ from typing import TypeVar
 
 import msgspec
 
+from r3cc.apply.coverage import guard_coverage
+from r3cc.apply.profile import Guard, Shape
 from r3cc.errors import R3Error
-from r3cc.replay.events import Answer, AnyEvent, Baseline, Begin, End, Incumbent, KernelPlan, Result, Session, Stop
-from r3cc.replay.model import Candidate, Interval, L2State
+from r3cc.replay.events import (
+    Answer,
+    AnyEvent,
+    Baseline,
+    Begin,
+    End,
+    Incumbent,
+    KernelPlan,
+    Result,
+    Session,
+    Stop,
+    read_log,
+)
+from r3cc.replay.model import Candidate, Interval, L2State, LaunchConfiguration
+from r3cc.store import Store
+from r3cc.store.search import Search
 
 E = TypeVar("E")
 CPU_HEADING = "cpu device: not a prediction for any GPU"
@@ -48,6 +64,9 @@ class KernelReport(msgspec.Struct, frozen=True):
     """Cache state in which launches were timed."""
     app_ns: float
     """The kernel's time per launch in the application; 0 when it was not taken."""
+    coverage: float | None = None
+    """Share of the kernel's time in the application whose launch shapes the winner's guard admits; None without a
+    launch rule, and where the recording has no times by shape."""
 
 
 class SearchReport(msgspec.Struct, frozen=True):
@@ -64,6 +83,13 @@ class SearchReport(msgspec.Struct, frozen=True):
     complete: bool
     sessions: int
     kernels: tuple[KernelReport, ...]
+
+
+def search_report(store: Store, search: Search) -> SearchReport:
+    """The report of a search in its store, with what only the recording knows. Raises R3Error."""
+    report = summarise(search.id, read_log(search.events_path))
+    kernels = tuple(_with_coverage(store, report.recording, kernel) for kernel in report.kernels)
+    return msgspec.structs.replace(report, kernels=kernels)
 
 
 def summarise(search: str, events: Sequence[AnyEvent]) -> SearchReport:
@@ -116,6 +142,19 @@ def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
         l2=judged.l2 if judged is not None else None,
         app_ns=judged.app_ns if judged is not None else 0.0,
     )
+
+
+def _with_coverage(store: Store, recording: str, report: KernelReport) -> KernelReport:
+    if report.candidate is None or report.candidate.launch == LaunchConfiguration():
+        return report
+    try:
+        kernel = store.find_kernel(report.id, recording)
+        launches = store.launches(kernel, recording)
+    except R3Error:  # a search outlives its recording
+        return report
+    shapes = {(each.grid, each.block, each.shared): None for each in launches}
+    found = guard_coverage(Guard(tuple(Shape(*shape) for shape in shapes)), kernel)
+    return msgspec.structs.replace(report, coverage=found.share if found is not None else None)
 
 
 def _last(events: Sequence[AnyEvent], kind: type[E]) -> E | None:

@@ -77,7 +77,10 @@ def speedup(kernel: KernelReport) -> str:
 
 def what_changed(kernel: KernelReport) -> str:
     """The winner's differences from the baseline, or why there are none."""
-    return ", ".join(kernel.changes) if kernel.improved else kernel.note
+    if not kernel.improved:
+        return kernel.note
+    guarded = [] if kernel.coverage is None else [f"guard admits {kernel.coverage:.1%} of its time"]
+    return ", ".join([*kernel.changes, *guarded])
 
 
 def duration(interval: Interval | None) -> str:

@@ -63,7 +63,8 @@ def test_a_winner_is_reported_with_interval_and_what_changed(tmp_path: Path) -> 
     assert kernel.best.median < kernel.baseline.median
     assert sum(kernel.statuses.values()) == kernel.evaluations > 20
     text = text_of(report)
-    assert f"{kernel.speedup.median:.3f}x [{kernel.speedup.low:.3f}, {kernel.speedup.high:.3f}] n=61" in text
+    value = kernel.speedup
+    assert f"{value.median:.3f}x [{value.low:.3f}, {value.high:.3f}] n={value.samples}" in text
     assert kernel.changes[0].split()[0] in text
     assert "60.0%" in text
 

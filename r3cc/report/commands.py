@@ -1,0 +1,58 @@
+"""The commands that make a number of the report again."""
+
+from __future__ import annotations
+
+import shlex
+
+from r3cc.replay.events import Begin, Session
+from r3cc.replay.model import Candidate
+from r3cc.report.search import KernelReport, SearchReport
+from r3cc.store.model import Recording
+
+SAMPLES = 61
+"""Where the finals do not say how many pairs they took."""
+REMIX = "remix"
+
+
+def record_command(recording: Recording) -> str:
+    """How the application was recorded."""
+    device = ["--device", "cpu"] if recording.device == "cpu" else []
+    return shlex.join(["r3", "record", *device, "--", *recording.command])
+
+
+def search_command(begin: Begin, session: Session | None) -> str:
+    """How the search was begun; a remix search also needs its proposers, which its log names."""
+    verb = "remix" if begin.optimizer == REMIX else "tune"
+    words = ["r3", verb, *(plan.kernel for plan in begin.kernels), "--recording", begin.recording]
+    words += ["--seed", str(begin.seed)]
+    if verb == "tune" and begin.optimizer != "r3":
+        words += ["--optimizer", begin.optimizer]
+    if session is not None and session.budget is not None:
+        words += ["--budget", str(session.budget)]
+    if session is not None and session.time_s is not None:
+        words += ["--time", f"{session.time_s:g}s"]
+    return shlex.join(words)
+
+
+def replay_command(report: SearchReport, kernel: KernelReport, candidate: Candidate) -> str:
+    """How a candidate is judged again on the recorded launches, with as many pairs as in the finals."""
+    words = ["r3", "replay", kernel.id, "--recording", report.recording, "--numerics", kernel.numerics]
+    if candidate.pipeline is not None:
+        words += ["--passes", candidate.pipeline]
+    for key, value in candidate.codegen:
+        words += ["--codegen", f"{key}={value}"]
+    for option, dimensions in (("--block", candidate.launch.block), ("--grid", candidate.launch.grid)):
+        if dimensions is not None:
+            words += [option, ",".join(map(str, dimensions))]
+    if candidate.variant is not None:
+        words += ["--variant", candidate.variant]
+    if kernel.l2 is not None:
+        words += ["--l2", kernel.l2.value]
+    samples = kernel.speedup.samples if kernel.speedup is not None else SAMPLES
+    return shlex.join([*words, "--samples", str(samples)])
+
+
+def apply_command(report: SearchReport) -> str:
+    """How the winners become a profile."""
+    device = ["--device", "cpu"] if report.device == "cpu" else []
+    return shlex.join(["r3", "apply", "--search", report.search, *device, "-o", "tuned.r3.json"])
