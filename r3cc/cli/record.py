@@ -10,7 +10,7 @@ import click
 from r3cc.cli.options import DeviceName, Size, store_option
 from r3cc.cli.output import counted, human_bytes, human_time, say
 from r3cc.record.options import RecordOptions, Snapshot
-from r3cc.record.run import record as run_recording
+from r3cc.record.run import Prepared, prepare, prepare_elsewhere, run
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
 from r3cc.store.model import Recording
@@ -39,7 +39,23 @@ BUILD_WITH = (
     metavar="N",
     help="Record every N-th launch of a kernel and shape.  [default: ever larger steps]",
 )
-@click.option("--ranks", metavar="LIST", default="", help="MPI ranks that record (0,4-7).  [default: all]")
+@click.option(
+    "--ranks",
+    metavar="LIST",
+    default="",
+    help="MPI ranks that record (0,4-7), or `spread`: each kernel by one of them.  [default: all]",
+)
+@click.option("--times-only", is_flag=True, help="Take times of kernels and shapes, and record no launch.")
+@click.option(
+    "--guide",
+    metavar="ID",
+    help="Choose launches by the times of an earlier recording; `none`: by those of no one.  "
+    "[default: the last one, if it is a times-only one of this command]",
+)
+@click.option("--foreign", is_flag=True, help="Record kernels that r3-clang++ did not build, too.")
+@click.option(
+    "--print-env", is_flag=True, help="Run nothing: print the variables under which APP records, for a job script."
+)
 @click.option(
     "--snapshot",
     type=click.Choice([kind.value for kind in Snapshot]),
@@ -60,6 +76,10 @@ def record(
     skip: int,
     every: int | None,
     ranks: str,
+    times_only: bool,
+    guide: str | None,
+    foreign: bool,
+    print_env: bool,
     snapshot: str,
     quota: int | None,
     device: str | None,
@@ -69,12 +89,29 @@ def record(
 
     Exits with the application's status; 128 + signal if one ended it.
     """
-    options = RecordOptions(kernels, launches, held_out, skip, Snapshot(snapshot), quota, every, ranks)
+    options = RecordOptions(
+        kernels, launches, held_out, skip, Snapshot(snapshot), quota, every, ranks, times_only, foreign
+    )
     with Store.create(store) as opened:
-        finished = run_recording(opened, command, options, device)
-        report(opened, store, finished)
+        if print_env:
+            print_environment(prepare_elsewhere(opened, command, options, device, guide))
+            return 0
+        prepared = prepare(opened, command, options, device, guide)
+        if prepared.guide is not None:
+            say(f"launches are chosen by the times of {prepared.guide.id} (--guide none: without)")
+        finished = run(opened, command, prepared)
+        if prepared.leads:
+            report(opened, store, finished)
     assert finished.exit_status is not None
     return finished.exit_status
+
+
+def print_environment(prepared: Prepared) -> None:
+    """Print the variables as a shell takes them, and on standard error how to use them."""
+    for name, value in prepared.environment.items():
+        behind = "${LD_PRELOAD:+:$LD_PRELOAD}" if name == "LD_PRELOAD" else ""
+        click.echo(f"export {name}={shlex.quote(value)}{behind}")
+    say(f"recording {prepared.recording.id}: processes that have these variables write to it")
 
 
 def report(store: Store, path: Path, recording: Recording) -> None:
@@ -86,14 +123,18 @@ def report(store: Store, path: Path, recording: Recording) -> None:
         return
     seen = f"{counted(summary.kernels, 'kernel')}, {counted(summary.launches, 'launch')} seen"
     size = f"{human_bytes(summary.bytes)} in {path}"
-    say(f"{seen}, {summary.recorded} recorded, {size}; {_slow_down(summary)}")
+    if recording.times_only:
+        say(f"{seen} and timed, {size}")
+    else:
+        say(f"{seen}, {summary.recorded} recorded, {size}; {_slow_down(summary)}")
     for reason, launches in summary.not_recordable:
         say(f"not recordable: {counted(launches, 'launch')}: {reason}")
     if summary.incomplete:
         say(f"{summary.incomplete} of {summary.processes} processes were killed; what they had recorded is there")
     if summary.kernels_with_ir == 0:
         say(f"no kernel of {recording.command[0]} carries R3's note; {BUILD_WITH}")
-    say(f"next: `r3 ls{'' if path == Path('r3-store') else f' --store {shlex.quote(str(path))}'}`")
+    where = "" if path == Path("r3-store") else f" --store {shlex.quote(str(path))}"
+    say(f"next: `r3 ls{where}`" + (", then `r3 record` without --times-only" if recording.times_only else ""))
 
 
 def _ending(recording: Recording) -> str:

@@ -6,10 +6,12 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from r3cc.errors import R3Error
+from r3cc.store.binary import read_binary
 from r3cc.store.elf import ElfFile, is_elf
 
 LIST_TIMEOUT_S = 60
@@ -31,6 +33,16 @@ def find_program(name: str) -> Path:
     if Path(name).is_file():
         raise R3Error(f"{name} cannot be run: it is not executable")
     raise R3Error(f"there is no program '{name}'" + ("" if "/" in name else " on the PATH"))
+
+
+def find_application(command: Sequence[str]) -> Path:
+    """The program in a command line that carries device code.
+
+    That is the command's own, or one that it is given to start, as mpirun, srun, env and time are.
+    """
+    program = find_program(command[0])
+    paths = [program, *(Path(found) for argument in command[1:] if (found := shutil.which(argument)) is not None)]
+    return next((path for path in paths if is_elf(path) and read_binary(path)), program)
 
 
 def check_preloadable(program: Path) -> None:

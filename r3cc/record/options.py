@@ -13,6 +13,7 @@ import msgspec
 from r3cc.errors import UsageError
 
 REG_EXTENDED = 1
+SPREAD = "spread"
 REGEX_T_BYTES = 256
 """More than the size of any C library's regex_t."""
 
@@ -37,11 +38,16 @@ class RecordOptions(msgspec.Struct, frozen=True):
     """Launches of each kernel passed over first."""
     snapshot: Snapshot = Snapshot.REACHABLE
     quota: int | None = None
-    """Bytes that a process may write; None takes a quarter of the free disk."""
+    """Bytes that the recording may take; None takes a quarter of the free disk."""
     every: int | None = None
     """Distance of recorded launches; None lets it grow, so that few are spread over a run of any length."""
     ranks: str = ""
-    """Ranks that record, as in ``0,4-7``; the others only count. Empty takes all of them."""
+    """Ranks that record, as in ``0,4-7``; the others only count. Empty takes all of them; ``spread`` gives each kernel
+    and shape to one rank."""
+    times_only: bool = False
+    """Launches are counted and timed, and no memory is kept."""
+    foreign: bool = False
+    """Kernels without an R3 note are recorded, too, with their machine code or PTX."""
 
 
 def recorder_environment(options: RecordOptions, recording: Path) -> dict[str, str]:
@@ -59,14 +65,18 @@ def recorder_environment(options: RecordOptions, recording: Path) -> dict[str, s
         "R3_RECORD_QUOTA_BYTES": str(quota),
         "R3_RECORD_EVERY": str(options.every or 0),
         "R3_RECORD_RANKS": options.ranks,
+        "R3_RECORD_TIMES_ONLY": str(int(options.times_only)),
+        "R3_RECORD_FOREIGN": str(int(options.foreign)),
     }
 
 
 def check_ranks(text: str) -> None:
-    """Raise UsageError unless ``text`` is empty or a list of ranks and ranges of them."""
+    """Raise UsageError unless ``text`` is empty, ``spread``, or a list of ranks and ranges of them."""
+    if text == SPREAD:
+        return
     ranges = [re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part) for part in text.split(",")] if text else []
     if not all(found and int(found[1]) <= int(found[2] or found[1]) for found in ranges):
-        raise UsageError(f"--ranks '{text}' is not a list of ranks like 0,4-7")
+        raise UsageError(f"--ranks '{text}' is neither a list of ranks like 0,4-7 nor the word spread")
 
 
 def check_expression(text: str) -> None:

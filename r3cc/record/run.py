@@ -7,21 +7,26 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.record.application import check_preloadable, find_program
+from r3cc.record.application import check_preloadable, find_application, find_program
 from r3cc.record.cpu_device import cpu_environment
 from r3cc.record.gpu import count_cuda_devices
+from r3cc.record.job import current_job
 from r3cc.record.launcher import run_program
 from r3cc.record.options import RecordOptions, recorder_environment
+from r3cc.record.plan import Plan, plan_launches
 from r3cc.store import Store
 from r3cc.store.model import Recording
 from r3cc.store.recordings import Recordings
 from r3cc.toolchain.native import native_library
 
 RECORDER = "libr3record.so"
+NO_GUIDE = "none"
+"""Launches are chosen without an earlier recording."""
 
 
 def choose_device(given: str | None) -> str:
@@ -43,38 +48,115 @@ def choose_device(given: str | None) -> str:
     return device
 
 
-def record(store: Store, command: Sequence[str], options: RecordOptions, given_device: str | None) -> Recording:
-    """Run a command under the recorder until it ends. Raises R3Error before it runs, never after."""
-    program = find_program(command[0])
-    check_preloadable(program)
-    device = choose_device(given_device)
+class Prepared(msgspec.Struct, frozen=True):
+    """A recording that is about to begin."""
+
+    recording: Recording
+    environment: dict[str, str]
+    """Variables under which the application's processes record."""
+    leads: bool
+    """Whether this `r3 record` keeps ``recording.json`` and sums up: of a job's ranks the first one does."""
+    guide: Recording | None
+    """The earlier recording by whose times launches are chosen."""
+
+
+def prepare(
+    store: Store, command: Sequence[str], options: RecordOptions, given_device: str | None, guide: str | None
+) -> Prepared:
+    """Everything that can go wrong before the application runs. Raises R3Error; then nothing is left in the store."""
+    return _prepare(store, command, options, choose_device(given_device), given_device, guide)
+
+
+def prepare_elsewhere(
+    store: Store, command: Sequence[str], options: RecordOptions, given_device: str | None, guide: str | None
+) -> Prepared:
+    """``prepare`` for an application that runs on another machine, whose GPUs this one need not have."""
+    return _prepare(store, command, options, given_device or "cuda:0", given_device, guide)
+
+
+def _prepare(
+    store: Store,
+    command: Sequence[str],
+    options: RecordOptions,
+    device: str,
+    given_device: str | None,
+    guide: str | None,
+) -> Prepared:
+    for program in (find_program(command[0]), application := find_application(command)):
+        check_preloadable(program)
     if device == "cpu":
-        front = cpu_environment(program, store)
+        front = cpu_environment(application, store)
     else:
         front = cuda_environment(given_device, os.environ.get("CUDA_VISIBLE_DEVICES"))
     recordings = Recordings(store.path / "recordings")
-    started = Recording(
-        id=recordings.reserve(),
-        command=tuple(command),
-        start=datetime.now(UTC).isoformat(timespec="seconds"),
-        wall_ns=0,
-        host=platform.node(),
-        device=device,
-        exit_status=None,
-        pid=os.getpid(),
-    )
+    job = current_job(os.environ)
+    identifier, leads = (recordings.reserve(), True) if job is None else recordings.join(job.name)
     try:
-        recorder = recorder_environment(options, store.recording_path(started.id))
-        recordings.write(started)
-        begin = time.monotonic_ns()
-        status = run_program(program, command, joined_environment(os.environ, recorder | front))
+        folder = store.recording_path(identifier)
+        guided_by = choose_guide(store, command, options, guide, identifier)
+        environment = recorder_environment(options, folder) | front
+        if guided_by is not None:
+            environment |= write_plan(plan_launches(store.kernel_counts(guided_by.id), options), folder)
+        recording = Recording(
+            id=identifier,
+            command=tuple(command),
+            start=datetime.now(UTC).isoformat(timespec="seconds"),
+            wall_ns=0,
+            host=platform.node(),
+            device=device,
+            exit_status=None,
+            pid=os.getpid(),
+            times_only=options.times_only,
+        )
+        if leads:
+            recordings.write(recording)
     except BaseException:
-        if not any(store.recording_path(started.id).glob("*.r3pack")):  # what was recorded is kept
-            recordings.remove(started.id)
+        if leads:
+            recordings.remove(identifier)
         raise
-    finished = msgspec.structs.replace(started, wall_ns=time.monotonic_ns() - begin, exit_status=status)
-    recordings.write(finished)
+    return Prepared(recording, environment, leads, guided_by)
+
+
+def run(store: Store, command: Sequence[str], prepared: Prepared) -> Recording:
+    """Run the command to its end. Raises R3Error when it can't be started, and never later."""
+    recordings = Recordings(store.path / "recordings")
+    recording = prepared.recording
+    begin = time.monotonic_ns()
+    try:
+        status = run_program(find_program(command[0]), command, joined_environment(os.environ, prepared.environment))
+    except BaseException:
+        if prepared.leads and not any(store.recording_path(recording.id).glob("*.r3pack")):  # what was recorded is kept
+            recordings.remove(recording.id)
+        raise
+    finished = msgspec.structs.replace(recording, wall_ns=time.monotonic_ns() - begin, exit_status=status)
+    if prepared.leads:
+        recordings.write(finished)
     return finished
+
+
+def choose_guide(
+    store: Store, command: Sequence[str], options: RecordOptions, given: str | None, recording: str
+) -> Recording | None:
+    """The earlier recording whose times say which launches stand for the rest.
+
+    Without a given one that is the last before ``recording``, if it is a times-only one of the same command.
+    """
+    if options.times_only or given == NO_GUIDE:
+        return None
+    if given is not None:
+        return store.recording(given)
+    earlier = [each for each in store.recordings() if each.id < recording]
+    fits = bool(earlier) and earlier[-1].times_only and earlier[-1].command == tuple(command)
+    return earlier[-1] if fits else None
+
+
+def write_plan(plan: Plan, folder: Path) -> dict[str, str]:
+    """Write the plan for the recorder, which the variable returned names; ranks of a job all write the same."""
+    file = folder / "plan.json"
+    temporary = file.with_suffix(f".{os.getpid()}")
+    temporary.write_bytes(msgspec.json.encode(plan))
+    temporary.replace(file)
+    return {"R3_RECORD_PLAN": str(file)}
 
 
 def cuda_environment(given_device: str | None, visible: str | None) -> dict[str, str]:

@@ -13,6 +13,8 @@ from r3cc.store.identifiers import PATTERN, choose_id, new_id
 from r3cc.store.model import Recording
 
 FILE = "recording.json"
+JOBS = "jobs"
+"""Folder of one link a parallel job, to its recording."""
 
 
 class Recordings:
@@ -28,6 +30,25 @@ class Recordings:
             with contextlib.suppress(FileExistsError):
                 (self.path / identifier).mkdir(parents=True)
                 return identifier
+
+    def join(self, job: str) -> tuple[str, bool]:
+        """The recording of a parallel job, made by the rank that comes first: its id, and whether this call made it.
+
+        A symbolic link that can be made only once stands in for a lock, which shared file systems may lack.
+        """
+        links = self.path / JOBS
+        own = self.reserve()
+        links.mkdir(exist_ok=True)
+        while True:
+            try:
+                (links / job).symlink_to(own)
+                return own, True
+            except FileExistsError:
+                known = (links / job).readlink()
+            if (self.path / known).is_dir():
+                (self.path / own).rmdir()
+                return known.name, False
+            (links / job).unlink(missing_ok=True)  # of a recording that was removed
 
     def write(self, recording: Recording) -> None:
         """Write or replace ``recording.json``: it appears whole or not at all."""

@@ -98,6 +98,10 @@ class Store:
         ]
         return kernels.sum_kernels((count, count.device or devices.get(stem, "unknown")) for count, stem in counts)
 
+    def kernel_counts(self, recording: str | None = None) -> list[documents.KernelDocument]:
+        """Counts of every kernel in every process of a recording, not summed."""
+        return [documents.kernel(found.body) for found in self._index.documents("kernel", self._chosen(recording))]
+
     def find_kernel(self, given: str, recording: str | None = None) -> Kernel:
         """A kernel by id, mangled or demangled name, or a unique part of one; several matches are an error."""
         chosen = self._chosen(recording)

@@ -13,7 +13,7 @@ from r3cc.record.run import choose_device, joined_environment
 
 
 def test_every_option_becomes_a_variable(tmp_path: Path) -> None:
-    options = RecordOptions("step|flux", 5, 2, 7, Snapshot.ALL, 1 << 30, 10, "0,4-7")
+    options = RecordOptions("step|flux", 5, 2, 7, Snapshot.ALL, 1 << 30, 10, "0,4-7", times_only=True, foreign=True)
     assert recorder_environment(options, tmp_path) == {
         "R3_RECORD_DIR": str(tmp_path),
         "R3_RECORD_KERNELS": "step|flux",
@@ -24,6 +24,8 @@ def test_every_option_becomes_a_variable(tmp_path: Path) -> None:
         "R3_RECORD_QUOTA_BYTES": "1073741824",
         "R3_RECORD_EVERY": "10",
         "R3_RECORD_RANKS": "0,4-7",
+        "R3_RECORD_TIMES_ONLY": "1",
+        "R3_RECORD_FOREIGN": "1",
     }
 
 

@@ -100,7 +100,7 @@ def test_launch_has_memory_before_and_after(bench: Bench, program: str) -> None:
 
 
 def test_launches_are_spread_and_one_is_held_out(bench: Bench) -> None:
-    launches = bench.record(bench.programs.dynamic, "basic", "70").launches(SCALE)
+    launches = bench.record(bench.programs.dynamic, "basic", "70").launches(CHASE)
     assert [launch.ordinal for launch in launches] == [0, 1, 8, 64]
     assert [launch.held_out for launch in launches] == [False, True, False, False]
 
@@ -234,7 +234,7 @@ def test_kernels_are_chosen_by_name(bench: Bench) -> None:
 
 def test_skip_and_quota(bench: Bench) -> None:
     limits = {"R3_RECORD_SKIP": "5", "R3_RECORD_LAUNCHES": "1", "R3_RECORD_HELD_OUT": "0"}
-    launches = bench.record(bench.programs.dynamic, "basic", **limits).launches(SCALE)
+    launches = bench.record(bench.programs.dynamic, "basic", **limits).launches(CHASE)
     assert [launch.ordinal for launch in launches] == [5]
 
 

@@ -137,7 +137,7 @@ def test_launches_and_their_memory(small_store: Store) -> None:
 @given(
     st.lists(st.tuples(st.sampled_from([b"\0", b"\1", b"ab"]), st.integers(0, 300_000)), max_size=4),
 )
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_memory_images_round_trip(tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[bytes, int]]) -> None:
     content = b"".join(pattern * length for pattern, length in runs)
     with Store.create(tmp_path_factory.mktemp("image") / "s") as store:

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "plan.h"
 #include "r3core/recorder.h"
+#include "scalar_classes.h"
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 namespace r3 {
+
+/// What a launch is recorded for.
+enum class Use {
+  None,
+  Search,
+  HeldOut, ///< no search may see it
+  Extra    ///< for a search, past the quota: of its scalars nothing else is kept
+};
 
 /// How many launches of one kernel and shape are kept, and when.
 struct Quota {
@@ -23,15 +34,18 @@ class Shape {
 public:
   explicit Shape(const Geometry &geometry) : geometry(geometry) {}
 
-  /// Whether launch number `count` - 1 is one to record, and whether it is held out.
-  bool wantsRecording(const Quota &quota) const;
-  bool nextIsHeldOut(const Quota &quota) const;
+  /// Whether this launch, which is counted already, is one to record, and for what.
+  Use wanted(const Quota &quota, const std::vector<Parameter> &parameters, const Arguments &arguments);
+  /// From here on the plan alone decides; it may be empty.
+  void follow(const std::vector<PlannedLaunch> &launches);
   /// Whether this launch's time should be taken: all of the first, then a sample.
   bool wantsTime() const;
   /// A recording was begun: the next one comes later.
-  void planNext(const Quota &quota);
+  void begun(Use use, const Quota &quota);
+  /// The launch didn't get into the pack after all.
+  void giveBack(Use use);
   /// The recording failed for a reason that won't come again: the next launch is taken in its stead.
-  void planAtOnce() { next = 0; }
+  void planAtOnce();
   void addTime(std::uint64_t nanoseconds);
   /// Time of all launches, scaled from those whose time was taken.
   std::uint64_t totalTime() const;
@@ -41,11 +55,22 @@ public:
   const Geometry geometry;
   std::uint64_t launches = 0;
   std::uint64_t timed = 0, timedSum = 0;
-  std::uint64_t kept = 0, keptHeldOut = 0;
-  std::uint64_t next = 0; // launch of this shape to record next
-  bool counted = false;   // among its kernel's recorded shapes
+  bool counted = false;        // among its kernel's recorded shapes
+  std::optional<bool> claimed; // by this process, where ranks share the work; nothing: not decided yet
 
 private:
+  Use planned();
+  Use sampled(const Quota &quota, ScalarClasses::Class &current);
+  bool lessKnownExists(Use use, const ScalarClasses::Class &current) const;
+
+  std::uint64_t kept = 0, keptHeldOut = 0;
+  std::uint64_t next = 0;   // launch of this shape to record next
+  std::uint64_t waited = 0; // launches since then that were left to a class of which less is recorded
+  std::uint64_t extra = 0;  // recorded past the quota
+  std::optional<std::vector<PlannedLaunch>> plan;
+  std::size_t nextPlanned = 0;
+  ScalarClasses classes;
+  ScalarClasses::Class *currentClass = nullptr; // between wanted() and begun()
   std::vector<std::uint64_t> firstTimes;
 };
 

@@ -106,11 +106,18 @@ void readGlobal(const nlohmann::json &entry, Note &note) {
       {entry.at("name"), entry.at("size"), entry.at("space") == "constant", entry.at("mutable")});
 }
 
+/// LLVM's integers and floating-point types.
+bool isNumber(const std::string &type) {
+  return type == "half" || type == "bfloat" || type == "float" || type == "double" ||
+         (type.size() > 1 && type[0] == 'i' && type.find_first_not_of("0123456789", 1) == std::string::npos);
+}
+
 void readKernel(const nlohmann::json &entry, Note &note) {
   NoteKernel kernel;
   kernel.name = entry.at("name");
   for (const auto &parameter : entry.at("parameters"))
-    kernel.parameters.push_back({parameter.at("offset"), parameter.at("size")});
+    kernel.parameters.push_back(
+        {parameter.at("offset"), parameter.at("size"), isNumber(parameter.value("type", ""))});
   for (const auto &global : entry.at("globals"))
     kernel.globals.push_back(global);
   note.kernels.push_back(std::move(kernel));

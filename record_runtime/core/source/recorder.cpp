@@ -89,7 +89,9 @@ class Recorder::Implementation {
 public:
   Implementation(const Settings &settings, const ProcessInfo &process, Memory &memory)
       : settings(settings), quota{settings.launches, settings.heldOut, settings.skip, settings.every},
-        filter(settings.kernels), takesPart(isAmong(settings.ranks, processRank())), memory(memory),
+        filter(settings.kernels), takesPart(isAmong(settings.ranks, processRank())),
+        claims(settings.directory, settings.ranks),
+        plan(settings.plan.empty() ? std::nullopt : Plan::read(settings.plan)), memory(memory),
         stem(packStem()), pack(settings.directory + "/" + stem + ".r3pack", settings.quotaBytes) {
     if (!pack.opened()) {
       message("can't write a recording in '%s': %s; the program runs unrecorded", settings.directory.c_str(),
@@ -106,6 +108,8 @@ public:
   void writeCounts(Kernel &kernel);
   void refuse(Kernel &kernel, const std::string &reason);
   void giveSlotBack(const Decision &decision);
+  Shape &shapeOf(Kernel &kernel, const Geometry &geometry);
+  bool mayRecord(Kernel &kernel, Shape &shape);
   void lose(const Decision &decision);
   void finish();
 
@@ -113,6 +117,8 @@ public:
   const Quota quota;
   const NameFilter filter;
   const bool takesPart; ///< this process's launches are recorded, not only counted
+  KernelClaims claims;
+  const std::optional<Plan> plan;
   Memory &memory;
   const std::string stem;
   PackWriter pack;
@@ -191,7 +197,7 @@ void Recorder::Implementation::refuse(Kernel &kernel, const std::string &reason)
 
 void Recorder::Implementation::giveSlotBack(const Decision &decision) {
   std::lock_guard lock(decision.kernel->mutex);
-  --(decision.heldOut ? decision.shape->keptHeldOut : decision.shape->kept);
+  decision.shape->giveBack(decision.use);
 }
 
 /// A recorded launch didn't get into the pack after all.
@@ -265,7 +271,8 @@ void Recorder::addForeignModule(const std::string &module, const std::string &bi
 }
 
 Kernel &Recorder::addKernel(const KernelDescription &description) {
-  bool selected = implementation->takesPart && implementation->filter.matches(description.name);
+  bool selected = implementation->takesPart && !implementation->settings.timesOnly &&
+                  implementation->filter.matches(description.name);
   std::lock_guard lock(implementation->mutex);
   for (Kernel &kernel : implementation->kernels)
     if (kernel.description.name == description.name && kernel.description.module == description.module &&
@@ -274,7 +281,25 @@ Kernel &Recorder::addKernel(const KernelDescription &description) {
   return implementation->kernels.emplace_back(description, selected, implementation->settings.snapshot);
 }
 
-Decision Recorder::launching(Kernel &kernel, const Geometry &geometry) {
+/// The kernel's lock must be held.
+Shape &Recorder::Implementation::shapeOf(Kernel &kernel, const Geometry &geometry) {
+  Shape &shape = kernel.shape(geometry);
+  if (plan && !shape.launches)
+    shape.follow(plan->launches(kernel.description.name, geometry));
+  ++shape.launches;
+  return shape;
+}
+
+/// What holds for every launch of the shape from here on. The kernel's lock must be held.
+bool Recorder::Implementation::mayRecord(Kernel &kernel, Shape &shape) {
+  if (!shape.counted && kernel.recordedShapes >= Kernel::RecordedShapeLimit)
+    return false;
+  if (!shape.claimed)
+    shape.claimed = claims.ask(kernel.description, shape.geometry, shape.launches);
+  return shape.claimed.value_or(false);
+}
+
+Decision Recorder::launching(Kernel &kernel, const Geometry &geometry, const Arguments &arguments) {
   const Quota &quota = implementation->quota;
   Decision decision;
   decision.kernel = &kernel;
@@ -282,24 +307,22 @@ Decision Recorder::launching(Kernel &kernel, const Geometry &geometry) {
   if (implementation->idle())
     return decision;
   std::lock_guard lock(kernel.mutex);
-  Shape &shape = kernel.shape(geometry);
+  Shape &shape = implementation->shapeOf(kernel, geometry);
   decision.shape = &shape;
   decision.ordinal = kernel.launches++;
-  ++shape.launches;
   kernel.changed = true;
   decision.time = shape.wantsTime();
   if (!kernel.selected || !kernel.description.notRecordable.empty() || decision.ordinal < quota.skip)
     return decision;
-  if (!shape.wantsRecording(quota) || !implementation->pack.accepting() || implementation->idle())
-    return decision;
-  if (!shape.counted && kernel.recordedShapes >= Kernel::RecordedShapeLimit)
+  decision.use = shape.wanted(quota, kernel.description.parameters, arguments);
+  if (decision.use == Use::None || !implementation->pack.accepting() || implementation->idle() ||
+      !implementation->mayRecord(kernel, shape))
     return decision;
   kernel.recordedShapes += !shape.counted;
   shape.counted = true;
   decision.record = true;
-  decision.heldOut = shape.nextIsHeldOut(quota);
-  ++(decision.heldOut ? shape.keptHeldOut : shape.kept);
-  shape.planNext(quota);
+  decision.heldOut = decision.use == Use::HeldOut;
+  shape.begun(decision.use, quota);
   return decision;
 }
 

@@ -28,6 +28,11 @@ void number(const char *variable, std::uint64_t &value) {
     value = parsed;
 }
 
+bool isSet(const char *variable) {
+  std::string written = text(variable);
+  return !written.empty() && written != "0";
+}
+
 } // namespace
 
 Settings r3::settingsFromEnvironment() {
@@ -39,6 +44,9 @@ Settings r3::settingsFromEnvironment() {
   number("R3_RECORD_SKIP", settings.skip);
   number("R3_RECORD_EVERY", settings.every);
   settings.ranks = text("R3_RECORD_RANKS");
+  settings.plan = text("R3_RECORD_PLAN");
+  settings.timesOnly = isSet("R3_RECORD_TIMES_ONLY");
+  settings.foreign = isSet("R3_RECORD_FOREIGN");
   number("R3_RECORD_QUOTA_BYTES", settings.quotaBytes);
   number("R3_RECORD_DEADLINE_MS", settings.deadlineMilliseconds);
   number("R3_RECORD_ARENA_BASE", settings.arenaBase);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime.h"
 
+#include <atomic>
 #include <cstring>
 #include <pthread.h>
 
@@ -47,11 +48,19 @@ static ProcessInfo processInfo(const Settings &settings) {
   return info;
 }
 
+static std::atomic<Runtime *> theRuntime{nullptr};
+
 Runtime &Runtime::instance() {
   // Never destroyed: programs call the runtime from their own destructors.
-  static Runtime *runtime = new Runtime;
+  static Runtime *runtime = [] {
+    auto *made = new Runtime;
+    theRuntime = made;
+    return made;
+  }();
   return *runtime;
 }
+
+Runtime *Runtime::used() { return theRuntime; }
 
 Runtime::Runtime()
     : settings_(settingsFromEnvironment()), arena_(pages_, settings_.arenaBase, settings_.arenaSize),
@@ -149,6 +158,9 @@ void Runtime::launch(const void *stub, Dim3 grid, Dim3 block, size_t shared, voi
     recorder_->timed(decision, time);
 }
 
-__attribute__((destructor)) static void finishRecording() { Runtime::instance().finish(); }
+__attribute__((destructor)) static void finishRecording() {
+  if (Runtime *used = Runtime::used())
+    used->finish();
+}
 
 } // namespace r3::cpu::cudart

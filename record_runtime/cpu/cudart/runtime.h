@@ -50,6 +50,8 @@ private:
 class Runtime {
 public:
   static Runtime &instance();
+  /// Null in a process that never called the runtime: a shell or an mpirun into which it was preloaded, too.
+  static Runtime *used();
 
   Registry &registry() { return registry_; }
   Arena &arena() { return arena_; }

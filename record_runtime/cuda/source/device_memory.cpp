@@ -111,6 +111,8 @@ Arena *DeviceMemory::owner(CUdeviceptr address) const {
 }
 
 CUdeviceptr DeviceMemory::allocate(std::size_t size) {
+  if (settings.timesOnly)
+    return 0; // nothing is captured: the program gets the memory that it would have had
   std::lock_guard lock(mutex);
   collectDeferred(false);
   Arena *arena = currentArena();

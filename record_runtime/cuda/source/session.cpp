@@ -117,18 +117,8 @@ ProcessInfo describeProcess(const Settings &settings) {
   return process;
 }
 
-/// The argument buffer as the device sees it; false if its layout isn't known.
-bool packArguments(const LaunchRequest &request, const std::vector<Parameter> &parameters,
-                   std::vector<std::uint8_t> &buffer) {
-  if (request.parameters) {
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      std::size_t end = std::size_t(parameters[i].offset) + parameters[i].size;
-      if (buffer.size() < end)
-        buffer.resize(end);
-      std::memcpy(buffer.data() + parameters[i].offset, request.parameters[i], parameters[i].size);
-    }
-    return true;
-  }
+/// The buffer that stands in for single arguments; nothing if the launch has none that can be read.
+Arguments bufferOf(const LaunchRequest &request, std::vector<std::uint8_t> *copy) {
   const void *from = nullptr;
   std::size_t size = 0;
   for (void **entry = request.extra; entry && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
@@ -137,11 +127,31 @@ bool packArguments(const LaunchRequest &request, const std::vector<Parameter> &p
     else if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE)
       size = *static_cast<std::size_t *>(entry[1]);
     else
-      return false;
+      return Arguments();
   }
-  if (from)
-    buffer.assign(static_cast<const std::uint8_t *>(from), static_cast<const std::uint8_t *>(from) + size);
-  return from || parameters.empty();
+  if (from && copy)
+    copy->assign(static_cast<const std::uint8_t *>(from), static_cast<const std::uint8_t *>(from) + size);
+  return from ? Arguments(from, size) : Arguments();
+}
+
+Arguments argumentsOf(const LaunchRequest &request) {
+  return request.parameters ? Arguments(request.parameters) : bufferOf(request, nullptr);
+}
+
+/// The argument buffer as the device sees it; false if its layout isn't known.
+bool packArguments(const LaunchRequest &request, const std::vector<Parameter> &parameters,
+                   std::vector<std::uint8_t> &buffer) {
+  if (!request.parameters) {
+    bufferOf(request, &buffer);
+    return !buffer.empty() || parameters.empty();
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    std::size_t end = std::size_t(parameters[i].offset) + parameters[i].size;
+    if (buffer.size() < end)
+      buffer.resize(end);
+    std::memcpy(buffer.data() + parameters[i].offset, request.parameters[i], parameters[i].size);
+  }
+  return true;
 }
 
 } // namespace
@@ -164,7 +174,7 @@ CUresult Session::launch(const LaunchRequest &request, RealCall call) {
     return call();
   }
   Target &target = targets.find(request.function, context, recorder());
-  Decision decision = recorder().launching(*target.kernel, request.geometry);
+  Decision decision = recorder().launching(*target.kernel, request.geometry, argumentsOf(request));
   if (request.refusal)
     recorder().refuse(decision, request.refusal);
   else if (decision.record)
@@ -270,7 +280,7 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
     kernel = &recorder().addKernel(description);
     graphKernel = kernel;
   }
-  Decision decision = recorder().launching(*kernel, Geometry());
+  Decision decision = recorder().launching(*kernel, Geometry(), Arguments());
   return timed(context, stream, decision, call);
 }
 

@@ -40,7 +40,7 @@ public:
     std::vector<Parameter> all;
     if (isKernel ? !driver().cuKernelGetParamInfo : !driver().cuFuncGetParamInfo)
       return all;
-    for (std::size_t offset, size;; all.push_back({std::uint32_t(offset), std::uint32_t(size)})) {
+    for (std::size_t offset, size;; all.push_back({std::uint32_t(offset), std::uint32_t(size), false})) {
       CUresult result = isKernel ? driver().cuKernelGetParamInfo(kernel, all.size(), &offset, &size)
                                  : driver().cuFuncGetParamInfo(function, all.size(), &offset, &size);
       if (result != CUDA_SUCCESS)
@@ -159,6 +159,8 @@ std::unique_ptr<Target> Targets::resolve(CUfunction handle, Recorder &recorder) 
     const NoteKernel *kernel = note->kernel(function.name);
     if (target->parameters.empty())
       target->parameters = kernel->parameters;
+    for (std::size_t i = 0; i < std::min(target->parameters.size(), kernel->parameters.size()); ++i)
+      target->parameters[i].isScalar = kernel->parameters[i].isScalar;
     description.module = note->module;
     description.notRecordable = placeGlobals(function, *note, *kernel, *target);
     recorder.addModule(*note);

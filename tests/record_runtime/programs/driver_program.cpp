@@ -203,6 +203,14 @@ void fill(int launches) {
   std::printf("fill %g\n", sum(data, 1000));
 }
 
+/// One scalar is ever another, one changes towards the end.
+void levels(int launches) {
+  CUdeviceptr data = floats(1000);
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 1 + 1 / float(i + 1), i < 90 ? 1000 : 500);
+  std::printf("levels %g\n", sum(data, 1000));
+}
+
 void managed(int launches) {
   CUdeviceptr data;
   CHECK(cuMemAllocManaged(&data, 4000, CU_MEM_ATTACH_GLOBAL));
@@ -395,20 +403,12 @@ int main(int count, char **arguments) {
   if (scenario == "image")
     return std::fwrite(&noted_image, sizeof(noted_image), 1, stdout) != 1;
   connectDevice();
-  const std::pair<const char *, void (*)(int)> scenarios[] = {{"basic", basic},
-                                                              {"hidden", hiddenWrites},
-                                                              {"fill", fill},
-                                                              {"managed", managed},
-                                                              {"foreign", foreign},
-                                                              {"copied", copied},
-                                                              {"spinning", spinning},
-                                                              {"other", otherLaunches},
-                                                              {"capturing", capturing},
-                                                              {"threads", threads},
-                                                              {"asynchronous", asynchronous},
-                                                              {"fork", forking},
-                                                              {"large", large},
-                                                              {"cost", cost}};
+  const std::pair<const char *, void (*)(int)> scenarios[] = {
+      {"basic", basic},         {"hidden", hiddenWrites}, {"fill", fill},
+      {"levels", levels},       {"managed", managed},     {"foreign", foreign},
+      {"copied", copied},       {"spinning", spinning},   {"other", otherLaunches},
+      {"capturing", capturing}, {"threads", threads},     {"asynchronous", asynchronous},
+      {"fork", forking},        {"large", large},         {"cost", cost}};
   for (auto [name, run] : scenarios)
     if (scenario == name)
       run(launches);

@@ -24,6 +24,7 @@ struct NoteGlobal {
 struct Parameter {
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
+  bool isScalar = false; ///< a number, as far as it is known: neither a pointer nor a structure
 };
 
 struct NoteKernel {

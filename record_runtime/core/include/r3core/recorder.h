@@ -73,6 +73,27 @@ struct KernelDescription {
   std::string notRecordable;
 };
 
+/// A launch's arguments where the program has them: a pointer to each, or the whole buffer.
+class Arguments {
+public:
+  Arguments() = default; ///< nothing is known of them
+  explicit Arguments(void *const *pointers) : pointers(pointers) {}
+  Arguments(const void *buffer, std::size_t size)
+      : buffer(static_cast<const std::uint8_t *>(buffer)), size(size) {}
+  /// The bytes of parameter number `index`; null if they aren't known.
+  const void *value(std::size_t index, const Parameter &parameter) const {
+    if (pointers)
+      return pointers[index];
+    return std::size_t(parameter.offset) + parameter.size <= size ? buffer + parameter.offset : nullptr;
+  }
+
+private:
+  void *const *pointers = nullptr;
+  const std::uint8_t *buffer = nullptr;
+  std::size_t size = 0;
+};
+
+enum class Use;
 class Kernel; // counts of one kernel; lives as long as the recorder
 class Shape;  // counts of one kernel with one geometry
 
@@ -84,6 +105,7 @@ struct Decision {
   Geometry geometry;
   bool record = false;
   bool heldOut = false;
+  Use use{};         ///< the recorder's own
   bool time = false; ///< take its device time and hand it to timed()
 };
 
@@ -95,7 +117,7 @@ using CapturePointer = std::unique_ptr<Capture, DeleteCapture>;
 
 /// Counts every launch, picks those to record, and writes them. Any thread may call. It never throws.
 ///
-///   Decision decision = recorder.launching(kernel, geometry);
+///   Decision decision = recorder.launching(kernel, geometry, arguments);
 ///   if (decision.record) {          // with launches, copies and frees held back and the device idle
 ///     auto capture = recorder.before(decision, arguments, size, globals);
 ///     … launch, wait …
@@ -116,7 +138,7 @@ public:
 
   Kernel &addKernel(const KernelDescription &description);
 
-  Decision launching(Kernel &kernel, const Geometry &geometry);
+  Decision launching(Kernel &kernel, const Geometry &geometry, const Arguments &arguments);
   void timed(const Decision &decision, std::uint64_t nanoseconds);
   /// Counts the launch as not recordable, for `reason`.
   void refuse(const Decision &decision, const std::string &reason);

@@ -17,7 +17,10 @@ struct Settings {
   std::uint64_t heldOut = 1;  ///< R3_RECORD_HELD_OUT: further ones that no search may see
   std::uint64_t skip = 0;     ///< R3_RECORD_SKIP: launches of each kernel passed over first
   std::uint64_t every = 0;    ///< R3_RECORD_EVERY: distance of recorded launches; 0: it grows
-  std::string ranks;          ///< R3_RECORD_RANKS: "0,4-7": processes that record; empty: all of them
+  std::string ranks;      ///< R3_RECORD_RANKS: "0,4-7": processes that record; empty: all of them; "spread"
+  std::string plan;       ///< R3_RECORD_PLAN: a file that names the launches to record; empty: none
+  bool timesOnly = false; ///< R3_RECORD_TIMES_ONLY: launches are counted and timed, and no memory is kept
+  bool foreign = false;   ///< R3_RECORD_FOREIGN: kernels without a note are recorded with their code
   SnapshotKind snapshot = SnapshotKind::Reachable; ///< R3_RECORD_SNAPSHOT: reachable or all
   std::uint64_t quotaBytes =
       UINT64_MAX; ///< R3_RECORD_QUOTA_BYTES: size at which a pack takes no more launches
