@@ -14,6 +14,7 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import Answer, FailureKind, Features, Parameter, Rejection, SourceKernel, Stage, Variant
+from r3cc.remix.sheet import Sheet
 from r3cc.replay import events as shared
 from r3cc.replay.events import VERSION, Event
 from r3cc.replay.model import Candidate, Interval
@@ -59,6 +60,7 @@ class Source(Event, frozen=True, tag="source"):
     source: SourceKernel
     variant: Variant | None = None
     """The original, built as every rewrite is; None where it could not be built."""
+    sheet: Sheet | None = None
     artefact: Artefact | None = None
     features: Features | None = None
     """Of the original; so are ``resources``."""

@@ -49,10 +49,10 @@ def slow(ratio: float, limit: float) -> Rejection:
 
 
 def impossible(ratio: float, floor: float) -> Rejection:
-    """Faster than the memory system allows."""
+    """Faster than can be believed before a person has looked."""
     message = (
-        f"It seems to take {ratio:.3f} of the reference's time, which moving the recorded data alone does not "
-        f"allow ({floor:.3f}): some of the work is not done."
+        f"It seems to take {ratio:.4f} of the reference's time; anything under {floor:.3f} is taken for work that is "
+        "not done."
     )
     return Rejection(stage=Stage.TIME, reason="too_good", message=message)
 

@@ -21,6 +21,7 @@ from r3cc.remix.events import Verdict
 from r3cc.remix.features import describe, dimension
 from r3cc.remix.model import Block, Prompt, Region, Rejection, SourceKernel
 from r3cc.remix.sampling import Draw, Sibling
+from r3cc.remix.sheet import Sheet
 from r3cc.remix.state import SearchState
 
 DIFF_LINES = 60
@@ -29,26 +30,6 @@ FAILURES_SHOWN = 4
 ANSWER_SHOWN = 24_000
 """Longest answer, in characters, that a repair round shows again."""
 FOLDER = Path(__file__).parent / "prompts"
-
-
-class Sheet(msgspec.Struct, frozen=True):
-    """What prompts say about a kernel and its device. It does not change in a search."""
-
-    device_name: str
-    demangled: str
-    share: float
-    """Share of the recording's device time, 0 to 1."""
-    numerics: str
-    architecture: str = ""
-    device_facts: tuple[str, ...] = ()
-    parameters: tuple[str, ...] = ()
-    launches: tuple[str, ...] = ()
-    profile: tuple[str, ...] = ()
-    """How the original performs."""
-    tuned: tuple[str, ...] = ()
-    """What tune found without a change of source."""
-    remarks: tuple[str, ...] = ()
-    """What the compiler could not do."""
 
 
 class Layout:

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from r3cc.errors import R3Error
 from r3cc.remix.cascade import Built, Workshop, build_key
-from r3cc.remix.events import AnyEvent, Build, Failed, Reply, Request, Tuned, Verdict
-from r3cc.remix.model import Rejection
+from r3cc.remix.events import AnyEvent, Build, Failed, Reply, Request, Source, Tuned, Verdict
+from r3cc.remix.model import Rejection, SourceKernel
 from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import Final
 from r3cc.replay.model import Candidate, Evaluation, TimingPlan
@@ -88,6 +89,31 @@ class Memory:
     def evaluation(self, stage: str, candidate: Candidate) -> Evaluation | None:
         """What was measured of a candidate for a stage."""
         return self._evaluations.get((stage, candidate.id))
+
+
+def adopted(script: Sequence[AnyEvent], sources: Sequence[SourceKernel]) -> tuple[AnyEvent, ...]:
+    """A transcript's events under the ids that its kernels have here: the same source may have been built elsewhere.
+
+    Raises R3Error where none of ``sources`` is in the transcript, or one has another text there.
+    """
+    recorded = {event.source.name: event for event in script if isinstance(event, Source)}
+    ids: dict[str, str] = {}
+    for source in sources:
+        if (known := recorded.get(source.name)) is None:
+            continue
+        if [(each.name, each.text) for each in known.source.regions] != [(r.name, r.text) for r in source.regions]:
+            raise R3Error(f"the transcript is of another source of {source.name}: its search cannot be repeated here")
+        ids[known.kernel] = source.kernel
+    if not ids:
+        raise R3Error("the transcript holds none of these kernels; name one of its kernels on the command line")
+    found = []
+    for event in script:
+        kernel = getattr(event, "kernel", None)
+        if kernel is None:
+            found.append(event)
+        elif kernel in ids:
+            found.append(msgspec.structs.replace(event, kernel=ids[kernel]))
+    return tuple(found)
 
 
 class RememberingWorkshop:

@@ -46,7 +46,7 @@ class Draw(msgspec.Struct, frozen=True):
 
 def draw(state: SearchState, seed: int, n: int, count: int) -> Draw:
     """The batch whose first request is ``n``."""
-    rng = random.Random(f"{seed} {state.kernel} {n}")
+    rng = random.Random(f"{seed} {n}")
     island = rng.randrange(state.archive.islands)
     elites = state.archive.elites(island)
     parent = _parent(rng, state, elites)

@@ -19,10 +19,11 @@ from r3cc.remix.events import AnyEvent, Build, LoopSettings, Source
 from r3cc.remix.features import features
 from r3cc.remix.finals import Finals, Winner
 from r3cc.remix.journal import Journal
-from r3cc.remix.layout import Layout, Sheet
+from r3cc.remix.layout import Layout
 from r3cc.remix.memory import Memory, RememberingWorkshop
 from r3cc.remix.model import Proposer, Rejection, SourceBuilder, Variant
 from r3cc.remix.nested import NestedTuner
+from r3cc.remix.sheet import Sheet
 from r3cc.remix.state import SearchState, document, document_bytes, fold
 from r3cc.remix.watching import Watcher
 from r3cc.replay.events import Baseline, End, KernelPlan, Result, Session, Stop
@@ -193,7 +194,7 @@ class Remixer:
             baseline.noise,
             self._seed,
         )
-        sheet = target.sheet_of(baseline.evaluation, original.artefact)
+        sheet = original.sheet or target.sheet_of(baseline.evaluation, original.artefact)
         layout = Layout(sheet, builder.source, self._settings.max_output_tokens, original.resources)
         company = self._company
         parts = Parts(builder.source, layout, judge, tuner, company.policy, company.proposers, company.watcher)
@@ -225,6 +226,7 @@ class Remixer:
             kernel=plan.kernel,
             source=target.builder.source,
             variant=built.variant,
+            sheet=target.sheet_of(baseline, built.artefact),
             artefact=built.artefact,
             features=found,
             resources=baseline.resources,

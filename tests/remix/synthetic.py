@@ -15,7 +15,6 @@ from r3cc.remix.artefact import Artefact
 from r3cc.remix.choosing import Choice, Experience, Situation
 from r3cc.remix.events import AnyEvent, LoopSettings, read_transcript
 from r3cc.remix.journal import Journal
-from r3cc.remix.layout import Sheet
 from r3cc.remix.model import (
     Answer,
     FailureKind,
@@ -31,6 +30,7 @@ from r3cc.remix.model import (
     Variant,
 )
 from r3cc.remix.search import Allowed, Company, Remixer, Target
+from r3cc.remix.sheet import Sheet
 from r3cc.remix.watching import Silent
 from r3cc.replay.events import Begin, KernelPlan
 from r3cc.replay.model import Candidate, Status

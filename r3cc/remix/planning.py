@@ -1,0 +1,200 @@
+"""From chosen kernels to what a remix search needs of each: source, evaluator, space, and the sheet for its prompts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from r3cc.errors import R3Error
+from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator, compile_setup
+from r3cc.remix import artefact
+from r3cc.remix.artefact import Artefact
+from r3cc.remix.model import Variant
+from r3cc.remix.search import Target
+from r3cc.remix.sheet import Sheet
+from r3cc.remix.source.builder import StoreSourceBuilder
+from r3cc.remix.source.parameters import expand
+from r3cc.replay.events import Result, read_log
+from r3cc.replay.model import Evaluation, Numerics
+from r3cc.store import Store
+from r3cc.store.arguments import kernel_info
+from r3cc.store.model import Kernel
+from r3cc.store.variants import variant_paths
+from r3cc.tune.blocks import Shape
+from r3cc.tune.llvm_facts import LLVMFacts
+from r3cc.tune.plan import Choice, knobs_of
+from r3cc.tune.space import Space
+
+LEAST_RATIO = 0.01
+"""A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
+NUMERICS = {
+    Numerics.BITWISE: "not at all: every byte must be the same",
+    Numerics.ROUNDING: "as a changed order of sums or a fused multiply-add changes them",
+    Numerics.APPROX: "as approximate division and square root change them",
+}
+CPU_FACTS = (
+    "A CPU that runs the kernel's own device IR: {cores} cores with caches, each takes whole blocks",
+    "A kernel without barriers and warp operations runs as a plain loop over the threads of a block, which LLVM may "
+    "vectorise; one with them runs a fiber a thread, which costs far more a thread",
+    "Threads of a block run one after another: neighbouring threads on neighbouring data, little work per access",
+)
+GPU_FACTS = ("Warps of 32 threads; global accesses of a warp are served in 32-byte sectors",)
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A kernel that cannot be remixed, and why."""
+
+    kernel: Kernel
+    reason: str
+
+
+class Planner:
+    """Makes targets; what it opens is closed at the end of its ``with`` block."""
+
+    def __init__(self, store: Store, recording: str, facts: LLVMFacts) -> None:
+        self._store = store
+        self._recording = recording
+        self._facts = facts
+        self._open = ExitStack()
+
+    def targets(self, choices: Sequence[Choice]) -> tuple[list[Target], list[Unusable]]:
+        """Targets of the kernels whose source can be rebuilt, and the others. Raises R3Error when none is left."""
+        targets, unusable = [], []
+        for choice in choices:
+            try:
+                targets.append(self._target(choice))
+            except R3Error as error:
+                unusable.append(Unusable(choice.kernel, str(error)))
+        if not targets:
+            raise R3Error("; ".join(f"{each.kernel.demangled}: {each.reason}" for each in unusable))
+        return targets, unusable
+
+    def _target(self, choice: Choice) -> Target:
+        kernel = choice.kernel
+        builder = self._open.enter_context(StoreSourceBuilder.open(self._store, kernel))
+        launches = self._store.launches(kernel, self._recording)
+        return Target(
+            plan=choice.plan,
+            builder=builder,
+            open_evaluator=partial(self._evaluator, choice),
+            inspect=lambda variant: artefact.inspect(variant_paths(self._store.path, variant.id)[0], kernel.name),
+            space_of=partial(self._space, choice),
+            sheet_of=partial(self._sheet, choice),
+            resolve=resolved,
+            dynamic_shared=max((launch.shared for launch in launches), default=0),
+            floor=LEAST_RATIO,
+        )
+
+    def _evaluator(self, choice: Choice) -> Evaluator:
+        options = choice.options
+        settings = EvaluatorSettings(numerics=options.numerics, rtol=options.rtol, atol=options.atol)
+        return LocalEvaluator.open(self._store, choice.kernel, choice.device, settings, self._recording)
+
+    def _space(self, choice: Choice, variant: Variant) -> Space:
+        """What the tuner may vary on a variant: its own IR says which launches are legal."""
+        kernel = choice.kernel
+        setup = compile_setup(self._store, kernel, choice.device, "")
+        llvm = self._facts.target(setup.info, choice.device)
+        description = self._facts.kernel(variant_paths(self._store.path, variant.id)[0], kernel.name)
+        launches = self._store.launches(kernel, self._recording)
+        shapes = {Shape(launch.grid, launch.block, launch.shared) for launch in launches}
+        ordered = sorted(shapes, key=lambda shape: (shape.block, shape.grid, shape.shared))
+        pipeline = str(setup.info["codegen"]["pipeline"])
+        return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline)
+
+    def _sheet(self, choice: Choice, baseline: Evaluation, original: Artefact | None) -> Sheet:
+        kernel = choice.kernel
+        processes = self._store.processes(self._recording)
+        process = next((each for each in processes if each.device.split(":")[0] == choice.device.split(":")[0]), None)
+        on_cpu = choice.device == "cpu"
+        cores = len(os.sched_getaffinity(0))
+        return Sheet(
+            device_name=process.device_name if process is not None else choice.device,
+            architecture="" if on_cpu or process is None else process.architecture,
+            demangled=kernel.demangled,
+            share=kernel.share,
+            numerics=NUMERICS[choice.options.numerics],
+            device_facts=tuple(fact.format(cores=cores) for fact in CPU_FACTS) if on_cpu else GPU_FACTS,
+            parameters=self._parameters(kernel),
+            launches=_launches(kernel),
+            profile=_profile(baseline, original),
+            tuned=self._tuned(kernel),
+        )
+
+    def _parameters(self, kernel: Kernel) -> tuple[str, ...]:
+        known = kernel_info(self._store.module(kernel.module), kernel.name).get("parameters", [])
+        return tuple(
+            f"{parameter.get('name') or f'parameter {number}'}: {parameter['type']}, {parameter['size']} bytes"
+            for number, parameter in enumerate(known)
+        )
+
+    def _tuned(self, kernel: Kernel) -> tuple[str, ...]:
+        """What the latest tune search of this recording found for the kernel."""
+        for search in reversed(self._store.searches.all()):
+            try:
+                events = read_log(search.events_path)
+            except R3Error:
+                continue
+            if not events or getattr(events[0], "recording", None) != self._recording:
+                continue
+            for event in events:
+                if isinstance(event, Result) and event.kernel == kernel.id and not event.strategy and event.speedup:
+                    return _tuned_lines(event)
+        return ()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self._open.close()
+
+    def __enter__(self) -> Planner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def resolved(texts: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    """Texts with the values of their parameters."""
+    return {name: expand(text, values) for name, text in texts.items()}
+
+
+def _launches(kernel: Kernel) -> tuple[str, ...]:
+    shapes = sorted(kernel.shapes, key=lambda shape: (-shape.total_ns, shape.grid, shape.block))
+    return tuple(
+        f"grid {_extents(shape.grid)}, block {_extents(shape.block)}, {shape.shared} dynamic shared bytes, "
+        f"{shape.launches} times"
+        for shape in shapes[:8]
+    )
+
+
+def _extents(extents: Sequence[int]) -> str:
+    return "x".join(map(str, extents))
+
+
+def _profile(baseline: Evaluation, original: Artefact | None) -> tuple[str, ...]:
+    lines = []
+    time = baseline.baseline_ns or baseline.time_ns
+    if time is not None:
+        lines.append(f"{time.median / 1000:.4g} us a launch")
+    if baseline.resources:
+        lines.append(
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in sorted(baseline.resources.items()))
+        )
+    if original is not None:
+        lines.append(
+            f"Its optimised code holds {original.accesses} global accesses of {original.bytes} bytes in all, the "
+            f"widest of {original.widest} bytes, and {original.flops} floating-point operations (a loop's body counted once)"
+        )
+    return tuple(lines)
+
+
+def _tuned_lines(result: Result) -> tuple[str, ...]:
+    assert result.speedup is not None
+    if result.n is None:
+        return ("nothing that is faster beyond noise",)
+    return (f"{result.speedup.median:.2f}x faster with: {', '.join(result.changes)}",)

@@ -1,0 +1,25 @@
+"""What prompts say about a kernel and its device."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """The stable part of a kernel's prompts; it stands in the log, so that a transcript repeats to the letter."""
+
+    device_name: str
+    demangled: str
+    share: float
+    """Share of the recording's device time, 0 to 1."""
+    numerics: str
+    architecture: str = ""
+    device_facts: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    launches: tuple[str, ...] = ()
+    profile: tuple[str, ...] = ()
+    """How the original performs."""
+    tuned: tuple[str, ...] = ()
+    """What tune found without a change of source."""
+    remarks: tuple[str, ...] = ()
+    """What the compiler could not do."""
