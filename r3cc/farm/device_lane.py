@@ -6,6 +6,7 @@ import queue
 import signal
 import threading
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 
 from r3cc.devices.base import Properties
 from r3cc.errors import R3Error
@@ -20,6 +21,8 @@ MODULE = "r3cc.farm.device_worker"
 FAULT_SIGNALS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT})
 """What ends a process because of what it executed, not because somebody wanted it gone."""
 
+Turn = AbstractContextManager[object]
+"""What a lane holds while its device is at work, such as a lock."""
 _STARTS = 2
 """Tries to start a worker whose death was not the baseline's fault."""
 
@@ -27,8 +30,10 @@ _STARTS = 2
 class DeviceLane:
     """Runs jobs on one device, one after another."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, turn: Turn | None = None) -> None:
+        """``turn`` is held while a job runs: lanes of one device that share it never run at the same time."""
         self._setup = setup
+        self._turn: Turn = turn or nullcontext()
         self._session: OpenSession | None = None
         self._worker: SupervisedProcess | None = None
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Measurement]] | None] = queue.SimpleQueue()
@@ -73,7 +78,9 @@ class DeviceLane:
                 future.cancel()
                 continue
             try:
-                future.set_result(self._measure(job))
+                with self._turn:
+                    measured = self._measure(job)
+                future.set_result(measured)
             except Exception as error:
                 future.set_exception(error)
         self._drop()

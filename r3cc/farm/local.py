@@ -14,7 +14,7 @@ import msgspec
 from r3cc.devices.base import Limits
 from r3cc.errors import R3Error
 from r3cc.farm.compile_pool import CompilePool
-from r3cc.farm.device_lane import DeviceLane
+from r3cc.farm.device_lane import DeviceLane, Turn
 from r3cc.farm.device_worker import OpenSession, Setup
 from r3cc.farm.evaluator import EvaluatorSettings
 from r3cc.replay.codegen import bad_codegen
@@ -40,7 +40,14 @@ _MeasureKey = tuple[str, LaunchConfiguration, bool, int]
 class LocalEvaluator:
     """An ``Evaluator`` for one kernel on one device of this machine."""
 
-    def __init__(self, source: LaunchSource, setup: CompileSetup, device: str, settings: EvaluatorSettings) -> None:
+    def __init__(
+        self,
+        source: LaunchSource,
+        setup: CompileSetup,
+        device: str,
+        settings: EvaluatorSettings,
+        turn: Turn | None = None,
+    ) -> None:
         """Use ``open``; this takes launches from anywhere."""
         self._source = source
         self._launches: list[Launch] = [each.launch for each in source.launches()]
@@ -54,7 +61,7 @@ class LocalEvaluator:
         self._evaluations: dict[tuple[str, bool, int], Future[Evaluation]] = {}
         self._baseline: Future[Evaluation] | None = None
         self.pool = CompilePool(setup, compile_processes(settings), settings.compile_deadline_s)
-        self.lane = DeviceLane(Setup(device, settings.transfer_deadline_s))
+        self.lane = DeviceLane(Setup(device, settings.transfer_deadline_s), turn)
         self._session = self._open_session()
 
     @classmethod
@@ -65,8 +72,11 @@ class LocalEvaluator:
         device: str | None = None,
         settings: EvaluatorSettings = EvaluatorSettings(),  # noqa: B008
         recording: str | None = None,
+        turn: Turn | None = None,
     ) -> Self:
         """Evaluator for a kernel's recorded launches, on ``device`` or the one they were recorded on.
+
+        Evaluators with the same ``turn`` (a lock) use the device one at a time.
 
         Raises R3Error where the kernel has no recorded launch, no IR, or was recorded on another kind of device.
         """
@@ -79,7 +89,7 @@ class LocalEvaluator:
             (process.architecture for process in store.processes(recording) if process.device == kernel.device), ""
         )
         setup = compile_setup(store, kernel, chosen, architecture)
-        return cls(source, setup, chosen, settings)
+        return cls(source, setup, chosen, settings, turn)
 
     @property
     def width(self) -> int:

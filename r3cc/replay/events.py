@@ -39,6 +39,16 @@ class KernelPlan(msgspec.Struct, frozen=True):
     """Module-scope knobs were searched for it."""
 
 
+class UnitPlan(msgspec.Struct, frozen=True):
+    """A module whose module-scope values are searched for several kernels at once. Its events name the module's id."""
+
+    module: str
+    kernels: tuple[str, ...]
+    """Ids of the kernels that are tuned under its values."""
+    share: float
+    """Of these kernels together."""
+
+
 class Begin(Event, frozen=True, tag="begin"):
     """First line: what is searched, and everything that its course depends on."""
 
@@ -51,6 +61,8 @@ class Begin(Event, frozen=True, tag="begin"):
     kernels: tuple[KernelPlan, ...]
     versions: dict[str, str]
     """Of R3, LLVM, nevergrad and numpy."""
+    units: tuple[UnitPlan, ...] = ()
+    """Modules of which several kernels ran, in the order in which they are searched."""
 
 
 class Session(Event, frozen=True, tag="session"):

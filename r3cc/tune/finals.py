@@ -79,7 +79,7 @@ def ranked(measured: Sequence[tuple[Judged, Evaluation]], noise: float) -> list[
     return [first, *(judged for _, judged in valid if judged is not first)]
 
 
-def no_improvement(plan: KernelPlan, baseline: Evaluation, note: str) -> Result:
+def no_improvement(plan: KernelPlan, baseline: Evaluation | None, note: str) -> Result:
     """The verdict when there is nothing to report but the baseline."""
     return Result(
         at=time.time(),
@@ -87,7 +87,7 @@ def no_improvement(plan: KernelPlan, baseline: Evaluation, note: str) -> Result:
         n=None,
         candidate=Candidate(),
         changes=(),
-        baseline_ns=baseline.baseline_ns or baseline.time_ns,
+        baseline_ns=(baseline.baseline_ns or baseline.time_ns) if baseline is not None else None,
         best_ns=None,
         speedup=None,
         note=note,

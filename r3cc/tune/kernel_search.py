@@ -8,14 +8,15 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from r3cc.replay.events import Answer, AnyEvent, Proposal
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status
 from r3cc.tune.genotype import Genotype
+from r3cc.tune.knobs import Knob
 from r3cc.tune.proposers import Proposer
-from r3cc.tune.space import Space
 
 PENALTY = 0.1
 """How far above the worst valid loss a failure lies: finite and near, so that no optimizer's scale is wrecked."""
@@ -28,6 +29,23 @@ MINIMIZE = "minimize"
 """Source of proposals that take an edit away from the incumbent."""
 REPEATS_IN_A_ROW = 200
 """Repeated candidates without a new one that show the space to be exhausted."""
+
+
+class SearchSpace(Protocol):
+    """What a search needs to know of its space."""
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        """What may be chosen beside the pipeline."""
+        ...
+
+    def candidate(self, genotype: Genotype) -> Candidate:
+        """The candidate of a genotype."""
+        ...
+
+    def changes(self, genotype: Genotype) -> tuple[str, ...]:
+        """What a genotype changes, as people read it."""
+        ...
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -56,7 +74,7 @@ class KernelSearch:
     """Proposals, answers and incumbents of one kernel."""
 
     def __init__(
-        self, space: Space, proposer: Proposer, baseline: Evaluation, noise: float, seeds: Sequence[Genotype] = ()
+        self, space: SearchSpace, proposer: Proposer, baseline: Evaluation, noise: float, seeds: Sequence[Genotype] = ()
     ) -> None:
         self.space = space
         self.noise = noise

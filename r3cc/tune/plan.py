@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -19,6 +20,7 @@ from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
 from r3cc.tune.space import Space, SpaceSummary
+from r3cc.tune.unit import Member, Unit, UnitEvaluator, UnitSpace
 
 COVERED = 0.9
 """Part of the device time that the kernels make up which are tuned by default."""
@@ -43,7 +45,7 @@ class Choice(msgspec.Struct, frozen=True):
     device: str
     options: KernelOptions
     alone: bool
-    """No other kernel of its module was launched, so module-scope knobs harm nobody."""
+    """No other kernel of its module was launched: module-scope knobs are its own; else they are its unit's."""
 
     @property
     def plan(self) -> KernelPlan:
@@ -93,13 +95,68 @@ def by_default(kernels: Sequence[Kernel], options_of: OptionsOf) -> list[Kernel]
 def target(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Target:
     """What a search needs of a kernel."""
     space = build_space(store, recording, choice, facts)
-    options = choice.options
-    settings = EvaluatorSettings(numerics=options.numerics, rtol=options.rtol, atol=options.atol)
 
     def open_evaluator() -> Evaluator:
-        return LocalEvaluator.open(store, choice.kernel, choice.device, settings, recording)
+        return LocalEvaluator.open(store, choice.kernel, choice.device, _settings(choice), recording)
 
     return Target(choice.plan, space, open_evaluator)
+
+
+def units_of(store: Store, recording: str, choices: Sequence[Choice]) -> list[Unit]:
+    """Modules of which several kernels ran, each with those of its kernels that are tuned, by share."""
+    every = store.kernels(recording)
+    by_module: dict[str, list[Choice]] = {}
+    for choice in choices:
+        if not choice.alone and unit_obstacle(every, choice) is None:
+            by_module.setdefault(choice.kernel.module, []).append(choice)
+    units = [_unit(store, recording, chosen, every) for chosen in by_module.values()]
+    return sorted((unit for unit in units if unit.space.knobs), key=lambda unit: -unit.plan.share)
+
+
+def unit_obstacle(every: Sequence[Kernel], choice: Choice) -> str | None:
+    """Why the module-scope values of a kernel's unit cannot be searched, in a few words; None when they can."""
+    unseen = [k for k in every if k.module == choice.kernel.module and not k.recorded]
+    return f"its unit's {unseen[0].demangled} ran and was not recorded" if unseen else None
+
+
+def _unit(store: Store, recording: str, chosen: Sequence[Choice], every: Sequence[Kernel]) -> Unit:
+    first = chosen[0]
+    module = first.kernel.module
+    inside = {choice.kernel.id for choice in chosen}
+    others = [kernel for kernel in every if kernel.module == module and kernel.id not in inside]
+    beside = [msgspec.structs.replace(first, kernel=kernel) for kernel in others]
+    share = sum(choice.kernel.share for choice in chosen)
+    name = f"what {len(chosen)} kernels of one unit share"
+    plan = KernelPlan(module, module, "", name, share, first.options.numerics, changes_module=True)
+
+    def members(of: Sequence[Choice]) -> list[Member]:
+        return [
+            Member(choice.kernel.demangled, choice.kernel.share, _member(store, recording, choice)) for choice in of
+        ]
+
+    return Unit(
+        plan,
+        tuple(choice.kernel.id for choice in chosen),
+        UnitSpace(unit_knobs(chosen)),
+        lambda: UnitEvaluator(members(chosen)),
+        lambda: UnitEvaluator(members([*chosen, *beside])),
+    )
+
+
+def _member(store: Store, recording: str, choice: Choice) -> Callable[[threading.Lock], Evaluator]:
+    settings = msgspec.structs.replace(_settings(choice), compile_processes=1)
+    return lambda lock: LocalEvaluator.open(store, choice.kernel, choice.device, settings, recording, lock)
+
+
+def unit_knobs(chosen: Sequence[Choice]) -> tuple[Knob, ...]:
+    """Module-scope knobs that every one of a unit's kernels may have."""
+    each = [allowed(MODULE_KNOBS, choice.options.numerics, choice.device != "cpu") for choice in chosen]
+    return tuple(knob for knob in each[0] if all(knob in knobs for knobs in each))
+
+
+def _settings(choice: Choice) -> EvaluatorSettings:
+    options = choice.options
+    return EvaluatorSettings(numerics=options.numerics, rtol=options.rtol, atol=options.atol)
 
 
 def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Space:
@@ -121,11 +178,11 @@ def knobs_of(choice: Choice) -> tuple[Knob, ...]:
     return allowed(knobs, choice.options.numerics, choice.device != "cpu")
 
 
-def summarise(choice: Choice, space: Space) -> SpaceSummary:
-    """A kernel's space as ``--show-space`` prints it."""
+def summarise(choice: Choice, space: Space, every: Sequence[Kernel]) -> SpaceSummary:
+    """A kernel's space as ``--show-space`` prints it; ``every`` is the recording's kernels."""
     kernel = choice.kernel
-    on_gpu = choice.device != "cpu"
-    left_out = () if choice.alone else allowed(MODULE_KNOBS, choice.options.numerics, on_gpu)
+    obstacle = None if choice.alone else unit_obstacle(every, choice)
+    shared = () if choice.alone else unit_knobs([choice])
     return SpaceSummary(
         kernel=kernel.id,
         name=kernel.demangled,
@@ -136,7 +193,8 @@ def summarise(choice: Choice, space: Space) -> SpaceSummary:
         passes=tuple(sorted(space.vocabulary)),
         knobs=space.knobs,
         fixed_block=space.fixed_block,
-        left_out=tuple(f"{knob.key}: its module holds other kernels that ran" for knob in left_out),
+        unit_knobs=() if obstacle else shared,
+        left_out=tuple(f"{knob.key}: {obstacle}" for knob in shared) if obstacle else (),
     )
 
 

@@ -6,12 +6,14 @@ is how a search continues after an interruption.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 import numpy as np
 
-from r3cc.tune.genotype import Genotype
+from r3cc.tune.genotype import Genotype, Knobs
+from r3cc.tune.knobs import Knob
 from r3cc.tune.mutation import EditSampler
 from r3cc.tune.nevergrad_optimizers import KnobOptimizer, PipelineOptimizer, Told
 from r3cc.tune.space import Space
@@ -114,6 +116,49 @@ class R3Proposer:
         return "knobs" if due != other else "pipeline"
 
 
+class KnobProposer:
+    """A discrete optimizer over knobs alone: for what has no pipeline, a unit's module-scope values."""
+
+    def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
+        self._knobs = KnobOptimizer(knobs, seed, width)
+        self._open: dict[int, Told] = {}
+        self._tickets = 0
+
+    def ask(self) -> Suggestion:
+        """The next values."""
+        told, knobs = self._knobs.ask()
+        self._tickets += 1
+        self._open[self._tickets] = told
+        return Suggestion(Genotype((), knobs), "knobs", self._tickets)
+
+    def tell(self, ticket: int, loss: float, repeated: bool = False) -> None:
+        """Tell the optimizer."""
+        self._open.pop(ticket)(loss)
+
+    def adopt(self, genotype: Genotype, loss: float) -> None:
+        """Nothing: it learns from what it asked for."""
+
+
+class RandomKnobProposer:
+    """Control for units: uniformly random knobs."""
+
+    def __init__(self, knobs: Sequence[Knob], seed: int) -> None:
+        self._knobs = tuple(knobs)
+        self._rng = np.random.RandomState(seed)
+        self._tickets = 0
+
+    def ask(self) -> Suggestion:
+        """Random values."""
+        self._tickets += 1
+        return Suggestion(Genotype((), random_knobs(self._knobs, self._rng)), "random", self._tickets)
+
+    def tell(self, ticket: int, loss: float, repeated: bool = False) -> None:
+        """It does not learn."""
+
+    def adopt(self, genotype: Genotype, loss: float) -> None:
+        """It does not learn."""
+
+
 class RandomProposer:
     """Control: uniformly random edits and knobs."""
 
@@ -126,12 +171,9 @@ class RandomProposer:
     def ask(self) -> Suggestion:
         """A random genotype."""
         edits = self._sampler.sample(self._rng)
-        chosen = []
-        for knob in self._space.knobs:
-            at = int(self._rng.randint(len(knob.values) + 1))
-            chosen += [(knob.key, knob.values[at - 1])] if at else []
+        knobs = random_knobs(self._space.knobs, self._rng)
         self._tickets += 1
-        return Suggestion(Genotype(edits, tuple(sorted(chosen))), "random", self._tickets)
+        return Suggestion(Genotype(edits, knobs), "random", self._tickets)
 
     def tell(self, ticket: int, loss: float, repeated: bool = False) -> None:
         """It does not learn."""
@@ -158,3 +200,12 @@ class O3Proposer:
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """It does not learn."""
+
+
+def random_knobs(knobs: Sequence[Knob], rng: np.random.RandomState) -> Knobs:
+    """Uniformly drawn values, the recorded one as likely as each other."""
+    chosen = []
+    for knob in knobs:
+        at = int(rng.randint(len(knob.values) + 1))
+        chosen += [(knob.key, knob.values[at - 1])] if at else []
+    return tuple(sorted(chosen))

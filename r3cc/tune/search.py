@@ -9,27 +9,38 @@ from __future__ import annotations
 import math
 import os
 import socket
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
+from r3cc.replay.codegen import Options
 from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Proposal, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status, TimingPlan
-from r3cc.tune.budget import Allowance, share_of
+from r3cc.tune.budget import Allowance, Budget, Limits
 from r3cc.tune.finals import decide, finalists, no_improvement
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
-from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch, replay
+from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch, SearchSpace, replay
 from r3cc.tune.library import seeds
-from r3cc.tune.proposers import O3Proposer, Proposer, R3Proposer, RandomProposer
+from r3cc.tune.proposers import (
+    KnobProposer,
+    O3Proposer,
+    Proposer,
+    R3Proposer,
+    RandomKnobProposer,
+    RandomProposer,
+)
 from r3cc.tune.simplify import simplify
 from r3cc.tune.space import Space
+from r3cc.tune.unit import Unit
 from r3cc.tune.watcher import Watcher
 
-OPTIMIZERS = ("r3", "random", "o3-only")
+O3_ONLY = "o3-only"
+OPTIMIZERS = ("r3", "random", O3_ONLY)
+FEWEST_FOR_A_UNIT = 6
+"""Evaluations below which a unit's module-scope values are not searched."""
 MIN_NOISE = 0.002
 """Relative changes below this count as noise even where the measured one is smaller."""
 HOPELESS = 3
@@ -44,67 +55,98 @@ class Target(msgspec.Struct, frozen=True):
     open_evaluator: Callable[[], Evaluator]
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """Where a session stops; None for no limit."""
+MakeProposer = Callable[[int], tuple[Proposer, Sequence[Genotype]]]
+"""From the evaluations in flight to a new proposer, and what is tried before it is asked."""
 
-    budget: int | None = None
-    """Evaluations over all kernels and sessions."""
-    time_s: float | None = None
-    """Wall time of this session."""
+
+class Subject(msgspec.Struct, frozen=True):
+    """What one search is about, a kernel or a unit."""
+
+    plan: KernelPlan
+    space: SearchSpace
+    proposer: MakeProposer
+    open_search: Callable[[], Evaluator]
+    open_finals: Callable[[], Evaluator]
 
 
 class Tuner:
-    """Runs a search from where its journal stands.
+    """Runs a search from where its journal stands: units first, then kernels under what was found for their unit.
 
     An interrupt (KeyboardInterrupt) ends it in order: evaluators closed, the log complete up to the last answer.
     """
 
     def __init__(
-        self, journal: Journal, targets: Sequence[Target], watcher: Watcher, optimizer: str, seed: int, limits: Limits
+        self,
+        journal: Journal,
+        targets: Sequence[Target],
+        watcher: Watcher,
+        optimizer: str,
+        seed: int,
+        limits: Limits,
+        units: Sequence[Unit] = (),
     ) -> None:
         self._journal = journal
         self._targets = targets
+        self._units = units if optimizer != O3_ONLY else ()
         self._watcher = watcher
         self._optimizer = optimizer
         self._seed = seed
-        self._limits = limits
-        self._start = time.monotonic()
+        self._budget = Budget(limits, journal, [target.plan for target in targets], self._units)
 
     def run(self) -> list[Result]:
         """Tune every kernel that has no result yet; results in the order of the kernels."""
-        limits = msgspec.structs.asdict(self._limits)
+        limits = msgspec.structs.asdict(self._budget.limits)
         self._journal.add(Session, pid=os.getpid(), host=socket.gethostname(), **limits)
-        results = [self._result(index, target) for index, target in enumerate(self._targets)]
+        values = {kernel: options for unit in self._units for kernel, options in self._unit(unit).items()}
+        results = [self._result(self._kernel(target, values.get(target.plan.kernel, ()))) for target in self._targets]
         self._journal.add(End)
         return results
 
-    def _result(self, index: int, target: Target) -> Result:
-        known = self._journal.result(target.plan.kernel)
+    def _unit(self, unit: Unit) -> dict[str, Options]:
+        """What a unit's search found for its kernels."""
+        begun = self._journal.earlier(unit.plan.kernel)
+        allowance = None if begun else self._budget.allowance(unit.plan).evaluations
+        if allowance is not None and allowance < FEWEST_FOR_A_UNIT:
+            why = f"{allowance} evaluations are too few for what all its kernels share"
+            self._journal.append(no_improvement(unit.plan, None, why))
+            return {}
+        result = self._result(
+            Subject(unit.plan, unit.space, self._unit_proposer(unit), unit.open_search, unit.open_finals)
+        )
+        return dict.fromkeys(unit.kernels, result.candidate.codegen)
+
+    def _kernel(self, target: Target, values: Options) -> Subject:
+        space = target.space.under(values) if values else target.space
+        return Subject(target.plan, space, self._proposer(space), target.open_evaluator, target.open_evaluator)
+
+    def _result(self, subject: Subject) -> Result:
+        known = self._journal.result(subject.plan.kernel)
         if known is not None:
             return known
-        result = self._tune(index, target)
+        result = self._tune(subject)
         self._journal.append(result)
-        self._watcher.kernel_ends(target.plan, result)
+        self._watcher.kernel_ends(subject.plan, result)
         return result
 
-    def _tune(self, index: int, target: Target) -> Result:
-        plan = target.plan
-        with target.open_evaluator() as evaluator:
+    def _tune(self, subject: Subject) -> Result:
+        plan = subject.plan
+        with subject.open_search() as evaluator:
             baseline = self._baseline(plan.kernel, evaluator)
             judged = baseline.evaluation
             if judged.status is not Status.OK:
                 why = f"the baseline could not be replayed: {judged.status}: {judged.message}"
                 return no_improvement(plan, judged, why)
-            search = self._kernel_search(target, baseline)
+            proposer, first = subject.proposer(baseline.width)
+            search = KernelSearch(subject.space, proposer, judged, baseline.noise, first)
             replay(search, self._journal.earlier(plan.kernel))
             if not self._journal.stopped(plan.kernel):
-                allowance = self._allowance(index)
+                allowance = self._budget.allowance(plan)
                 self._watcher.kernel_begins(plan, search.evaluations, allowance)
                 run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance)
                 self._journal.add(Stop, kernel=plan.kernel, reason=run.until_stopped())
         chosen = finalists(search)
         self._watcher.finals_begin(plan, len(chosen))
-        return decide(plan, search, judged, chosen, target.open_evaluator, self._journal.append)
+        return decide(plan, search, judged, chosen, subject.open_finals, self._journal.append)
 
     def _baseline(self, kernel: str, evaluator: Evaluator) -> Baseline:
         known = next((event for event in self._journal.earlier(kernel) if isinstance(event, Baseline)), None)
@@ -114,28 +156,19 @@ class Tuner:
         noise, width = noise_of(judged), evaluator.width
         return self._journal.add(Baseline, kernel=kernel, evaluation=judged, noise=noise, width=width)
 
-    def _kernel_search(self, target: Target, baseline: Baseline) -> KernelSearch:
-        space = target.space
-        first: Sequence[Genotype] = ()
+    def _proposer(self, space: Space) -> MakeProposer:
         match self._optimizer:
             case "random":
-                proposer: Proposer = RandomProposer(space, self._seed)
+                return lambda width: (RandomProposer(space, self._seed), ())
             case "o3-only":
-                proposer = O3Proposer()
+                return lambda width: (O3Proposer(), ())
             case _:
-                proposer = R3Proposer(space, self._seed, baseline.width)
-                first = seeds(space.base, space.vocabulary)
-        return KernelSearch(space, proposer, baseline.evaluation, baseline.noise, first)
+                return lambda width: (R3Proposer(space, self._seed, width), seeds(space.base, space.vocabulary))
 
-    def _allowance(self, index: int) -> Allowance:
-        """What a kernel may spend of what the ones before it left: unspent parts pass on."""
-        part = share_of([t.plan.share for t in self._targets[index:] if not self._journal.result(t.plan.kernel)])
-        before = sum(self._journal.spent(target.plan.kernel) for target in self._targets[:index])
-        budget, time_s = self._limits.budget, self._limits.time_s
-        evaluations = None if budget is None else max(1, round((budget - before) * part))
-        now = time.monotonic()
-        deadline = None if time_s is None else now + max(0.0, self._start + time_s - now) * part
-        return Allowance(evaluations, deadline)
+    def _unit_proposer(self, unit: Unit) -> MakeProposer:
+        if self._optimizer == "random":
+            return lambda width: (RandomKnobProposer(unit.space.knobs, self._seed), ())
+        return lambda width: (KnobProposer(unit.space.knobs, self._seed, width), ())
 
 
 class KernelRun:

@@ -10,15 +10,17 @@ import nevergrad
 import numpy as np
 
 import r3cc
-from r3cc.replay.events import VERSION, Begin, read_log
+from r3cc.replay.events import VERSION, Begin, UnitPlan, read_log
 from r3cc.store import Store
 from r3cc.store.eventlog import EventLog
 from r3cc.store.search import Search
+from r3cc.tune.budget import Limits
 from r3cc.tune.continuing import unfinished
 from r3cc.tune.journal import Journal
 from r3cc.tune.llvm_facts import LLVMFacts
-from r3cc.tune.plan import Choice, target
-from r3cc.tune.search import Limits, Target, Tuner
+from r3cc.tune.plan import Choice, target, units_of
+from r3cc.tune.search import Target, Tuner
+from r3cc.tune.unit import Unit
 from r3cc.tune.watcher import Watcher
 
 
@@ -49,13 +51,14 @@ class TuneSession:
             question = self._question
             targets = [target(self._store, question.recording, choice, facts) for choice in question.choices]
             llvm = facts.version
-        begin = self._begin(targets, llvm)
+        units = units_of(self._store, question.recording, question.choices)
+        begin = self._begin(targets, units, llvm)
         resumed = None if fresh else unfinished(self._store.searches, begin)
         search = resumed.search if resumed is not None else self._store.searches.create()
         with search.open_log() as log:
             journal = self._journal(log, search, begin if resumed is None else None)
             began(search, resumed is not None)
-            Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits).run()
+            Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits, units).run()
         return search
 
     def _journal(self, log: EventLog, search: Search, begin: Begin | None) -> Journal:
@@ -65,7 +68,7 @@ class TuneSession:
             return Journal(log, (begin,))
         return Journal(log, read_log(search.events_path))
 
-    def _begin(self, targets: Sequence[Target], llvm: str) -> Begin:
+    def _begin(self, targets: Sequence[Target], units: Sequence[Unit], llvm: str) -> Begin:
         question = self._question
         device = question.choices[0].device
         return Begin(
@@ -77,6 +80,7 @@ class TuneSession:
             optimizer=question.optimizer,
             seed=question.seed,
             kernels=tuple(target.plan for target in targets),
+            units=tuple(UnitPlan(unit.plan.module, unit.kernels, unit.plan.share) for unit in units),
             versions={
                 "r3": r3cc.__version__,
                 "llvm": llvm,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from r3cc.llvm import KernelDescription
+from r3cc.replay.codegen import Options
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, legal_blocks
@@ -29,13 +30,23 @@ class Space:
         facts: KernelDescription,
         shapes: Sequence[Shape],
         recorded_pipeline: str = DEFAULT,
+        unit_values: Options = (),
     ) -> None:
+        self.unit_values = unit_values
+        """Module-scope values that the kernel's unit is built with."""
         self.base = base
         self.vocabulary = vocabulary
         self.facts = facts
         self.shapes = tuple(shapes)
         self.recorded_pipeline = recorded_pipeline
+        self._own_knobs = tuple(knobs)
         self.knobs = (*knobs, *self._block_knob())
+
+    def under(self, values: Options) -> Space:
+        """The same space in a unit that is built with these module-scope values."""
+        return Space(
+            self.base, self.vocabulary, self._own_knobs, self.facts, self.shapes, self.recorded_pipeline, values
+        )
 
     @property
     def fixed_block(self) -> str | None:
@@ -43,9 +54,9 @@ class Space:
         return block_is_fixed(self.facts, self.shapes)
 
     def candidate(self, genotype: Genotype) -> Candidate:
-        """The candidate of a genotype; the empty genotype is the recorded build at ``default<O3>``."""
+        """The candidate of a genotype; the empty one is the recorded build at ``default<O3>``, in its unit as tuned."""
         pipeline = self.base.apply(genotype.edits)
-        knobs = dict(genotype.knobs)
+        knobs = dict((*self.unit_values, *genotype.knobs))
         block = _dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
         if "maxntid" in knobs or "minctasm" in knobs:  # ptxas ignores minctasm without maxntid
             knobs["maxntid"] = ",".join(map(str, block or self._recorded_block()))
@@ -60,7 +71,8 @@ class Space:
         pipeline = self.base.apply(genotype.edits)
         edits = map(str, genotype.edits) if pipeline != DEFAULT else ()
         o3 = (DEFAULT,) if pipeline == DEFAULT != self.recorded_pipeline else ()
-        return (*o3, *edits, *(f"{key}={value}" for key, value in genotype.knobs))
+        unit = (f"{key}={value} for its whole unit" for key, value in self.unit_values)
+        return (*o3, *edits, *(f"{key}={value}" for key, value in genotype.knobs), *unit)
 
     def _block_knob(self) -> tuple[Knob, ...]:
         blocks = legal_blocks(self.facts, self.shapes)
@@ -88,6 +100,8 @@ class SpaceSummary(msgspec.Struct, frozen=True):
     """What may be inserted."""
     knobs: tuple[Knob, ...]
     fixed_block: str | None
+    unit_knobs: tuple[Knob, ...] = ()
+    """Module-scope knobs, searched before the kernel's own and for all kernels of its unit together."""
     left_out: tuple[str, ...] = ()
     """Knobs that are not searched, each with the reason."""
 

@@ -33,8 +33,9 @@ from r3cc.replay.events import (
 )
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.store.eventlog import EventLog, read_events
+from r3cc.tune.budget import Limits
 from r3cc.tune.journal import Journal
-from r3cc.tune.search import Limits, Target, Tuner
+from r3cc.tune.search import Target, Tuner
 from r3cc.tune.watcher import Silent
 from tests.tune.synthetic import Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
 

@@ -1,0 +1,155 @@
+"""Module-scope values: one build has one code generation and one ptxas a unit, so its kernels are judged together.
+
+A *unit* is a module of which several kernels ran. Its module-scope knobs are searched before its kernels are, for the
+share-weighted sum of their times, and what the finals confirm on every recorded kernel of the unit then holds for each
+of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from r3cc.farm.evaluator import Evaluator
+from r3cc.replay.events import KernelPlan
+from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.tune.genotype import Genotype
+from r3cc.tune.knobs import Knob
+
+
+class UnitSpace:
+    """The module-scope knobs of a unit."""
+
+    def __init__(self, knobs: Sequence[Knob]) -> None:
+        self.knobs = tuple(knobs)
+
+    def candidate(self, genotype: Genotype) -> Candidate:
+        """The candidate of a genotype: the recorded build with these values."""
+        return Candidate(codegen=tuple(sorted(genotype.knobs)))
+
+    def changes(self, genotype: Genotype) -> tuple[str, ...]:
+        """What a genotype changes, as people read it."""
+        return tuple(f"{key}={value}" for key, value in genotype.knobs)
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A unit to tune."""
+
+    plan: KernelPlan
+    """Its line in the event log, under the module's id."""
+    kernels: tuple[str, ...]
+    """Ids of the kernels that are searched under its values."""
+    space: UnitSpace
+    open_search: Callable[[], Evaluator]
+    """Evaluator over the kernels that are tuned."""
+    open_finals: Callable[[], Evaluator]
+    """Evaluator over every recorded kernel of the unit."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A kernel of a unit."""
+
+    name: str
+    weight: float
+    """Its share of device time."""
+    open: Callable[[threading.Lock], Evaluator]
+    """Opens its evaluator, which holds the lock while it uses the device."""
+
+
+class UnitEvaluator:
+    """Judges a candidate on every kernel of a unit: valid on all, or not at all; times weighted by share."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        lock = threading.Lock()
+        self._members = tuple(members)
+        with ExitStack() as opened:
+            self._evaluators = [opened.enter_context(member.open(lock)) for member in members]
+            self._opened = opened.pop_all()
+
+    @property
+    def width(self) -> int:
+        """As many as its narrowest member takes."""
+        return min(evaluator.width for evaluator in self._evaluators)
+
+    def baseline(self) -> Evaluation:
+        """The recorded build's own code on every kernel."""
+        return self._together([evaluator.baseline() for evaluator in self._evaluators])
+
+    def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
+        """Queue a candidate on every kernel. No sampling ends early: one kernel may lose what others gain."""
+        whole = msgspec.structs.replace(plan, abandon_above=None)
+        parts = [evaluator.submit(candidate, whole) for evaluator in self._evaluators]
+        gathered: Future[Evaluation] = Future()
+        missing = threading.Semaphore(len(parts) - 1)
+
+        def arrived(_: Future[Evaluation]) -> None:
+            if missing.acquire(blocking=False):
+                return
+            try:
+                gathered.set_result(self._together([part.result() for part in parts]))
+            except BaseException as error:
+                gathered.set_exception(error)
+
+        for part in parts:
+            part.add_done_callback(arrived)
+        return gathered
+
+    def _together(self, evaluations: Sequence[Evaluation]) -> Evaluation:
+        return together(evaluations, self._members)
+
+    def close(self) -> None:
+        """End all members."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def together(evaluations: Sequence[Evaluation], members: Sequence[Member]) -> Evaluation:
+    """One evaluation of a candidate's on every kernel of a unit.
+
+    The first failure, its kernel named; else share-weighted means of times and ratios. Bounds are weighted alike, which
+    makes them wider than they need to be.
+    """
+    for evaluation, member in zip(evaluations, members, strict=True):
+        if evaluation.status is not Status.OK:
+            return msgspec.structs.replace(evaluation, message=f"{member.name}: {evaluation.message}", ratio=None)
+    weights = [member.weight for member in members]
+    objects = "".join(evaluation.object_hash or "" for evaluation in evaluations)
+    return Evaluation(
+        candidate=evaluations[0].candidate,
+        status=Status.OK,
+        object_hash=hashlib.sha256(objects.encode()).hexdigest() if objects else None,
+        time_ns=weighted([evaluation.time_ns for evaluation in evaluations], weights),
+        baseline_ns=weighted([evaluation.baseline_ns for evaluation in evaluations], weights),
+        ratio=weighted([evaluation.ratio for evaluation in evaluations], weights),
+        launches=sum(evaluation.launches for evaluation in evaluations),
+    )
+
+
+def weighted(intervals: Sequence[Interval | None], weights: Sequence[float]) -> Interval | None:
+    """Weighted mean of intervals, bound by bound; None where one is missing."""
+    known = [interval for interval in intervals if interval is not None]
+    if len(known) < len(intervals):
+        return None
+    total = sum(weights)
+    parts = [weight / total if total else 1 / len(weights) for weight in weights]
+    pairs = list(zip(known, parts, strict=True))
+    return Interval(
+        sum(interval.median * part for interval, part in pairs),
+        sum(interval.low * part for interval, part in pairs),
+        sum(interval.high * part for interval, part in pairs),
+        min(interval.samples for interval in known),
+    )
