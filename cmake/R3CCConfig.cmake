@@ -3,10 +3,11 @@
 #
 #   find_package(R3CC REQUIRED)
 #   add_executable(app app.cu)
-#   r3cc_enable(app)
+#   r3cc_enable(app)                                   # its objects carry the IR of their device code
+#   r3cc_tuned(app PROFILE tuned.r3.json)              # or: it is built with the winners of a search
 #
 # R3CC_LAUNCHER, R3CC_CLANG, R3CC_CLANGXX and R3CC_NVCC are the paths of r3-launch, r3-clang, r3-clang++ and r3-nvcc. A
-# project whose CUDA compiler is r3-clang++ already needs none of this: r3cc_enable then changes nothing.
+# project whose CUDA compiler is r3-clang++ needs no r3cc_enable, which then changes nothing.
 
 # Installed, this file is PREFIX/lib/r3cc/cmake/R3CCConfig.cmake and the compilers are in PREFIX/bin.
 get_filename_component(R3CC_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
@@ -40,9 +41,25 @@ function(r3cc_enable target)
       get_target_property(launcher ${target} ${language}_COMPILER_LAUNCHER)
       if(NOT launcher)
         set(launcher "")
+      elseif(R3CC_LAUNCHER IN_LIST launcher)
+        continue()
       endif()
       # In front of a compiler cache: the cache then sees R3's flags and keys its entries by them.
       set_property(TARGET ${target} PROPERTY ${language}_COMPILER_LAUNCHER "${R3CC_LAUNCHER}" ${launcher})
     endif()
   endforeach()
+endfunction()
+
+# Builds a target with the winners of a search: r3cc_tuned(target PROFILE tuned.r3.json)
+function(r3cc_tuned target)
+  cmake_parse_arguments(PARSE_ARGV 1 R3CC "" "PROFILE" "")
+  if(NOT R3CC_PROFILE OR R3CC_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "r3cc_tuned takes a target and its profile: r3cc_tuned(app PROFILE tuned.r3.json)")
+  endif()
+  get_filename_component(profile "${R3CC_PROFILE}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(NOT EXISTS "${profile}")
+    message(FATAL_ERROR "r3cc_tuned: there is no ${profile}; `r3 apply -o` writes it.")
+  endif()
+  r3cc_enable(${target})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA,HIP>:--r3-use=${profile}>)
 endfunction()

@@ -147,6 +147,15 @@ std::vector<std::string> expandResponseFiles(const std::vector<std::string> &Arg
   return Expanded;
 }
 
+std::vector<std::string> withOwnOptionsInSight(const std::vector<std::string> &Arguments) {
+  auto OwnOptions = [](const std::vector<std::string> &Words) {
+    return std::count_if(Words.begin(), Words.end(),
+                         [](const std::string &Word) { return startsWith(Word, "--r3-"); });
+  };
+  std::vector<std::string> Expanded = expandResponseFiles(Arguments);
+  return OwnOptions(Expanded) == OwnOptions(Arguments) ? Arguments : Expanded;
+}
+
 bool compilesDeviceCode(const std::vector<std::string> &Arguments) {
   return InputSearch(Arguments).makesDeviceObject();
 }

@@ -15,6 +15,10 @@ namespace r3 {
 /// @file.
 std::vector<std::string> expandResponseFiles(const std::vector<std::string> &Arguments);
 
+/// The arguments as they are, unless one of R3's own options stands in a response file, where clang would
+/// refuse it: then they are expanded.
+std::vector<std::string> withOwnOptionsInSight(const std::vector<std::string> &Arguments);
+
 /// Whether a driver command compiles device code and host code of a CUDA or HIP source into an object. Takes
 /// expanded arguments without the program's name.
 bool compilesDeviceCode(const std::vector<std::string> &Arguments);

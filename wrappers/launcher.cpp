@@ -17,11 +17,15 @@ bool isCompilerCache(const std::string &Program) {
   return std::find(Caches.begin(), Caches.end(), baseName(Program)) != Caches.end();
 }
 
-/// A cache must not give out objects that another plugin made: its content becomes part of the key.
-void nameExtraFile(const std::string &Plugin) {
+/// A cache must not give out objects that another plugin or another profile made: their content becomes part
+/// of the key.
+void nameExtraFiles() {
+  std::string Ours = libraryFile("libR3Passes.so");
+  if (std::string Profile = environment("R3_USE"); isFile(Profile))
+    Ours += ':' + realPath(Profile);
   for (const char *Variable : {"CCACHE_EXTRAFILES", "SCCACHE_EXTRA_FILES"}) {
     std::string Files = environment(Variable);
-    setenv(Variable, (Files.empty() ? Plugin : Files + ':' + Plugin).c_str(), 1);
+    setenv(Variable, (Files.empty() ? Ours : Files + ':' + Ours).c_str(), 1);
   }
 }
 
@@ -38,10 +42,10 @@ void launch(const std::vector<std::string> &Command) {
   auto Compiler = std::find_if_not(Command.begin(), Command.end(), isCompilerCache);
   if (Compiler == Command.end())
     fail("r3-launch needs a command: r3-launch clang++ -c kernel.cu");
-  std::vector<std::string> User(Compiler + 1, Command.end());
+  std::vector<std::string> User(Compiler + 1, Command.end()); // --r3-use=FILE is in the environment by now
   std::vector<std::string> Flags = captureFlags(resolve(*Compiler), driverFor(*Compiler), User);
   if (!Flags.empty() && Compiler != Command.begin())
-    nameExtraFile(libraryFile("libR3Passes.so"));
+    nameExtraFiles();
   std::vector<std::string> Arguments(Command.begin() + 1, Command.end());
   // Right behind the compiler's name: the user's flags still win.
   Arguments.insert(Arguments.begin() + (Compiler - Command.begin()), Flags.begin(), Flags.end());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// r3-clang, r3-clang++, r3-nvcc, r3-hipcc and r3-launch: clang with R3's plugin where device code is compiled, and
-// clang itself everywhere else. What the program is called by decides which of them it is.
+// r3-clang, r3-clang++, r3-nvcc, r3-hipcc and r3-launch: clang with R3's plugin where device code is
+// compiled, and clang itself everywhere else. What the program is called by decides which of them it is.
 //
 // The wrapper becomes the compiler (exec): exit status, signals, streams and inherited descriptors are the
 // compiler's own. Whatever is wrong with R3 costs one warning, and the command runs as the user typed it;
 // R3_STRICT=1 makes it an error. The wrapper's own errors exit with WrapperError, which clang never returns.
 #include "capture.h"
+#include "command_line.h"
 #include "compatibility.h"
 #include "compiler.h"
 #include "device_link.h"
@@ -44,7 +45,7 @@ int main(int Count, char **Values) {
   if (Count < 1)
     return r3::WrapperError;
   std::string Program = Values[0];
-  std::vector<std::string> User = r3::withProfile({Values + 1, Values + Count});
+  std::vector<std::string> User = r3::withProfile(r3::withOwnOptionsInSight({Values + 1, Values + Count}));
   if (r3::isCalled(Program, r3::KeepRegistrationProgram))
     return r3::keepRegistration(User);
   r3::guardAgainstRecursion();

@@ -8,6 +8,10 @@
 // TUNED: tuned by
 // RUN: env R3_USE=%t.json %r3_clangxx %minicuda --offload-arch=sm_90 -O2 -fPIC --r3-use= -c %s -o %t.o && ld -shared %t.o -o %t.so && %r3_notes %t.so | FileCheck %s --check-prefix=PLAIN
 // PLAIN: 1 modules
+// In a response file, where clang itself would refuse it, and with the launcher.
+// RUN: echo '--r3-use=%t.json -c "%s" -DTWO="1 + 1"' > %t.inner.rsp && echo '-O2 @%t.inner.rsp' > %t.rsp
+// RUN: %r3_clangxx %minicuda --offload-arch=sm_90 -fPIC @%t.rsp -o %t.o && ld -shared %t.o -o %t.so && %r3 ls --binary %t.so | FileCheck %s --check-prefix=TUNED
+// RUN: %r3_launch --r3-use=%t.json %clangxx %minicuda --offload-arch=sm_90 -fPIC -O2 -c %s -o %t.o && ld -shared %t.o -o %t.so && %r3 ls --binary %t.so | FileCheck %s --check-prefix=TUNED
 // RUN: echo 'int main() {}' > %t.c && %r3_clang --r3-use=%t.json %t.c -o %t.program && %t.program
 // RUN: not %r3_clang --r3-use %t.json %t.c -o %t.program 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: r3: error: --r3-use needs its file: --r3-use=tuned.r3.json
