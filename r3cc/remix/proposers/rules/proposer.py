@@ -42,6 +42,9 @@ class RulesProposer:
     def __init__(self, catalogue: tuple[Rule, ...] = CATALOGUE) -> None:
         self._catalogue = catalogue
         self._given: dict[str, int] = {}
+        """Answers by parent."""
+        self._spent: set[str] = set()
+        """Parents without more answers; when all are, there is no use in asking again."""
 
     def worst_cost_usd(self, prompt: Prompt) -> float:
         """Rules are free."""
@@ -55,7 +58,10 @@ class RulesProposer:
         self._given[key] = number + 1
         text = await asyncio.to_thread(self.answer, dict(prompt.parent), number)
         if text is None:
-            raise ProposerError(FailureKind.EXHAUSTED, "no rule applies to this parent any more")
+            self._spent.add(key)
+            everyone = self._spent >= self._given.keys()
+            kind = FailureKind.EXHAUSTED if everyone else FailureKind.REFUSED
+            raise ProposerError(kind, "no rule has anything more to say about this parent")
         seconds = time.monotonic() - started
         return Answer(text=text, model=self.name, first_token_s=seconds, total_s=seconds)
 
@@ -73,7 +79,7 @@ class RulesProposer:
         return None
 
     def _combined(self, parent: Mapping[str, str], chance: random.Random) -> str | None:
-        """Two or three rewrites, one on top of the other."""
+        """Two or three rewrites, one on top of the other; None where not even two apply."""
         texts, done = dict(parent), []
         for _ in range(chance.choice((2, 2, 3))):
             found = ordered(rewrites(texts, self._catalogue), chance)
