@@ -33,7 +33,7 @@ class Unroll:
     def sites(self, region: Syntax) -> Iterator[Site]:
         """Innermost counted loops without a pragma and without barriers."""
         for loop in _counted(region):
-            if has_barrier(loop.node) or _holds_loop(loop.body) or _has_pragma(loop.node):
+            if has_barrier(loop.node) or _holds_loop(loop.body) or _has_pragma(loop.node) or not _in_block(loop.node):
                 continue
             factor = f"R3_PARAM({region.fresh('unroll')}, 4, 2, 8, 16, 1)"
             start = region.bytes.rfind(b"\n", 0, loop.node.start_byte) + 1
