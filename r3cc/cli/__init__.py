@@ -20,6 +20,7 @@ VERBS = {
     "show": "Show one kernel: launches, arguments, memory, IR, PTX.",
     "replay": "Judge one candidate of a kernel on its recorded launches.",
     "tune": "Search pipelines, code generation and launch shapes.",
+    "remix": "Rewrite the source of kernels; replay judges.",
     "report": "Report what a search found.",
     "apply": "Write the winners of a search into a profile for the next build.",
     "check": "Check a profile on the recorded launches.",

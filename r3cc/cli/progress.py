@@ -45,7 +45,11 @@ class Progress:
 
     def evaluated(self, plan: KernelPlan, evaluation: Evaluation, best_ratio: float) -> None:
         """One step of the bar."""
-        self._failed += evaluation.status is not Status.OK
+        self.step(best_ratio, evaluation.status is not Status.OK)
+
+    def step(self, best_ratio: float, failed: bool) -> None:
+        """One step of the bar, and whether it is one of those that came to nothing."""
+        self._failed += failed
         if self._task is not None:
             self._bar.update(self._task, advance=1, state=f"best {1 / best_ratio:.3f}x, {self._failed} failed")
 

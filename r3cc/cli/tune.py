@@ -68,7 +68,7 @@ def tune(
     """
     with Store.open(store) as opened:
         chosen = opened.recording(recording).id
-        choices = choose(opened, chosen, kernels, device, _options(numerics, rtol, atol))
+        choices = choose(opened, chosen, kernels, device, kernel_options(numerics, rtol, atol))
         if show_space:
             _show_spaces(opened, chosen, choices, as_json)
             return
@@ -96,7 +96,7 @@ def _announce(search: Search, continued: bool) -> None:
     say(f"{'going on with' if continued else 'beginning'} search {search.id}")
 
 
-def _options(numerics: str | None, rtol: float | None, atol: float | None) -> Callable[[Kernel], KernelOptions]:
+def kernel_options(numerics: str | None, rtol: float | None, atol: float | None) -> Callable[[Kernel], KernelOptions]:
     """The command line before the settings file's entry for a kernel."""
     settings = current_settings()
 

@@ -22,6 +22,7 @@ from r3cc.remix.events import (
     Build,
     Decision,
     Failed,
+    Learnt,
     LoopSettings,
     Reply,
     Request,
@@ -478,19 +479,19 @@ class KernelRun:
         answers = [reply.answer for reply in replies]
         usage = [answer.usage for answer in answers]
         total = sum(each.uncached + each.cache_read + each.cache_write for each in usage)
-        self._parts.policy.learn(
-            Experience(
-                proposer=work.proposer,
-                operator=work.operator,
-                gain=gain,
-                seconds=sum(answer.total_s for answer in answers) or time.monotonic() - begun,
-                first_token_s=answers[0].first_token_s if answers else 0.0,
-                output_tokens=sum(each.output for each in usage),
-                cached=sum(each.cache_read for each in usage) / total if total else 0.0,
-                cost_usd=lost_usd + sum(answer.cost_usd for answer in answers),
-                applied=outcome.built is not None,
-            )
+        experience = Experience(
+            proposer=work.proposer,
+            operator=work.operator,
+            gain=gain,
+            seconds=sum(answer.total_s for answer in answers) or time.monotonic() - begun,
+            first_token_s=answers[0].first_token_s if answers else 0.0,
+            output_tokens=sum(each.output for each in usage),
+            cached=sum(each.cache_read for each in usage) / total if total else 0.0,
+            cost_usd=lost_usd + sum(answer.cost_usd for answer in answers),
+            applied=outcome.built is not None,
         )
+        self._journal.add(Learnt, n=work.n, kernel=self._plan.kernel, experience=experience)
+        self._parts.policy.learn(experience)
 
     # -- verdicts --------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.remix.artefact import Artefact
-from r3cc.remix.model import Answer, FailureKind, Features, Parameter, Rejection, SourceKernel, Stage, Variant
+from r3cc.remix.choosing import Experience
+from r3cc.remix.model import Answer, FailureKind, Features, Rejection, SourceKernel, Stage, Variant
 from r3cc.remix.sheet import Sheet
 from r3cc.replay import events as shared
 from r3cc.replay.events import VERSION, Event
@@ -139,6 +140,14 @@ class Failed(Event, frozen=True, tag="failure"):
     """What the request cost all the same."""
 
 
+class Learnt(Event, frozen=True, tag="experience"):
+    """What asking came to, as the policy was told: telling it again restores the policy."""
+
+    n: int
+    kernel: str
+    experience: Experience
+
+
 class Build(Event, frozen=True, tag="build"):
     """What an answer became: a variant, or why not."""
 
@@ -150,8 +159,6 @@ class Build(Event, frozen=True, tag="build"):
     """Texts of the regions that differ from the original."""
     values: dict[str, str] = {}
     """Of the rewrite's parameters, where they are not the defaults."""
-    parameters: tuple[Parameter, ...] = ()
-    """What the rewrite leaves open."""
     variant: Variant | None = None
     artefact: Artefact | None = None
     """What the variant's optimised IR says."""
@@ -219,6 +226,7 @@ AnyEvent = (
     | Request
     | Reply
     | Failed
+    | Learnt
     | Build
     | Tuned
     | Verdict

@@ -15,7 +15,7 @@ from r3cc.remix.artefact import Artefact
 from r3cc.remix.cascade import Judge, LiveWorkshop
 from r3cc.remix.choosing import Policy
 from r3cc.remix.controller import KernelRun, Limits, Parts
-from r3cc.remix.events import AnyEvent, Build, LoopSettings, Source
+from r3cc.remix.events import AnyEvent, Build, Learnt, LoopSettings, Source
 from r3cc.remix.features import features
 from r3cc.remix.finals import Finals, Winner
 from r3cc.remix.journal import Journal
@@ -115,6 +115,9 @@ class Remixer:
             time_s=allowed.time_s,
             max_cost_usd=allowed.max_cost_usd,
         )
+        for event in self._journal.earlier:
+            if isinstance(event, Learnt):
+                self._company.policy.learn(event.experience)
         results = []
         for index, target in enumerate(self._targets):
             known = self._journal.result(target.plan.kernel)

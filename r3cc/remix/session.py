@@ -8,6 +8,7 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -55,7 +56,7 @@ class Question:
     """None: the defaults of the device."""
 
 
-class Announcer(Watcher):
+class Announcer(Watcher, Protocol):
     """What a session says besides its progress."""
 
     def unusable(self, kernel: Unusable) -> None:

@@ -112,7 +112,7 @@ class Answer(Event, frozen=True, tag="evaluation"):
     evaluation: Evaluation
     loss: float
     stage: str = ""
-    """What a remix search measured it for: first, all, quick, full, tune; empty in a tune search."""
+    """What a remix search measured it for: quick, full or tune; empty in a tune search."""
 
 
 class Incumbent(Event, frozen=True, tag="incumbent"):

@@ -138,11 +138,12 @@ def _lineage(measured: dict[int, _Verdict], original: dict[str, str]) -> Iterato
     for each in reversed(chain):
         assert each.ratio is not None
         after = original | each.texts
-        yield Step(each.n, each.parent, each.operator, each.proposer, each.strategy, each.ratio, _diff(before, after))
+        yield Step(each.n, each.parent, each.operator, each.proposer, each.strategy, each.ratio, diff_of(before, after))
         before = after
 
 
-def _diff(before: dict[str, str], after: dict[str, str]) -> str:
+def diff_of(before: dict[str, str], after: dict[str, str]) -> str:
+    """Unified diff of regions by name."""
     parts: list[str] = []
     for name in after:
         old, new = before.get(name, "").splitlines(), after[name].splitlines()
