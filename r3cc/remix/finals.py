@@ -30,10 +30,20 @@ class Winner(msgspec.Struct, frozen=True):
 class Finals:
     """Measures finalists; what a transcript has measured is taken from there."""
 
-    def __init__(self, plan: KernelPlan, open_: OpenEvaluator, emit: Emit, script: Memory | None, noise: float) -> None:
+    def __init__(
+        self,
+        plan: KernelPlan,
+        open_: OpenEvaluator,
+        emit: Emit,
+        begin: Callable[[int], object],
+        script: Memory | None,
+        noise: float,
+    ) -> None:
+        """``begin`` hears how many finalists there are."""
         self._plan = plan
         self._open = open_
         self._emit = emit
+        self._begin = begin
         self._script = script
         self._noise = noise
 
@@ -44,6 +54,7 @@ class Finals:
         chosen = finalists(state)
         if not chosen:
             return no_improvement(self._plan, baseline, "no rewrite was faster in the search")
+        self._begin(len(chosen))
         _, measured = self._measure(1, chosen)
         for elite in self._ranked(chosen, measured):
             against_itself, (second,) = self._measure(2, [elite])

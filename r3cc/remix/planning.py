@@ -188,7 +188,7 @@ def _profile(baseline: Evaluation, original: Artefact | None) -> tuple[str, ...]
     if original is not None:
         lines.append(
             f"Its optimised code holds {original.accesses} global accesses of {original.bytes} bytes in all, the "
-            f"widest of {original.widest} bytes, and {original.flops} floating-point operations (a loop's body counted once)"
+            f"widest of {original.widest} bytes, and {original.flops} floating-point operations (loops counted once)"
         )
     return tuple(lines)
 

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive import Elite
@@ -168,7 +169,8 @@ class Remixer:
             return Winner(target.resolve(elite.texts, values), values)
 
         script = Memory(target.plan.kernel, self._script) if self._script else None
-        finals = Finals(target.plan, target.open_evaluator, self._journal.append, script, baseline.noise)
+        begin = partial(self._company.watcher.finals_begin, target.plan)
+        finals = Finals(target.plan, target.open_evaluator, self._journal.append, begin, script, baseline.noise)
         return finals.decide(state, baseline.evaluation, target.builder.source, winner_of)
 
     @property
