@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from r3cc import __version__
+from r3cc.apply.patch import Patch, SourceWinner, source_patch
 from r3cc.apply.profile import FORMAT, VERSION, Entry, Evidence, Guard, LaunchRule, Profile, Scalar, Shape
 from r3cc.errors import R3Error
 from r3cc.llvm.inspect import KernelIdentity, kernel_identity
 from r3cc.replay.codegen import LLVM_PREFIX
-from r3cc.replay.events import AnyEvent, Begin, Final, KernelPlan, Result
+from r3cc.replay.events import AnyEvent, Begin, Final, KernelPlan, Result, read_log
 from r3cc.replay.model import Candidate, Interval, LaunchConfiguration, Status
 from r3cc.store import Store
 from r3cc.store.arguments import FORMATS, kernel_info
 from r3cc.store.model import Launch, Module
+from r3cc.store.variants import variant_paths
 
 ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
 MODULE_KEYS = ("opt-level", "fp-contract")
@@ -39,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Demangled names of kernels without an entry."""
     unfinished: tuple[str, ...]
     """Demangled names of kernels that have no verdict yet."""
+    patch: Patch | None = None
+    """Source winners; None without any."""
 
 
 def profile_of(store: Store, search: str, events: Sequence[AnyEvent], choices: Choices) -> Outcome:
@@ -47,17 +51,29 @@ def profile_of(store: Store, search: str, events: Sequence[AnyEvent], choices: C
     if not isinstance(begin, Begin):
         raise R3Error(f"the search {search} has no beginning; run `r3 tune --fresh`")
     results = {event.kernel: event for event in events if isinstance(event, Result)}
-    entries = [
-        _Winner(store, search, begin, plan, results[plan.kernel], events).entry(choices)
+    winners = [
+        _Winner(store, search, begin, plan, results[plan.kernel], events)
         for plan in begin.kernels
         if plan.kernel in results and results[plan.kernel].n is not None
     ]
+    patch = _patch(search, begin, [winner for winner in winners if winner.rewrites])
+    left_out = patch.left_out if patch is not None else {}
+    entries = [entry for winner in winners for entry in winner.entries(choices, left_out)]
     made_by = {"r3": __version__, "llvm": begin.versions.get("llvm", "")}
     return Outcome(
         Profile(FORMAT, VERSION, made_by, tuple(entries)),
         tuple(plan.demangled for plan in begin.kernels if plan.kernel in results and results[plan.kernel].n is None),
         tuple(plan.demangled for plan in begin.kernels if plan.kernel not in results),
+        patch,
     )
+
+
+def _patch(search: str, begin: Begin, winners: Sequence[_Winner]) -> Patch | None:
+    if not winners:
+        return None
+    device = begin.device_name or begin.device
+    heading = (f"R3 {__version__}: search {search} of recording {begin.recording} on {device}",)
+    return source_patch([winner.source for winner in winners], heading)
 
 
 class _Winner:
@@ -71,12 +87,81 @@ class _Winner:
         self._result = result
         self._search = search
         self._finals = [event for event in events if isinstance(event, Final) and event.kernel == plan.kernel]
+        self._store = store
         self._module: Module = store.module(plan.module)
-        self._identity: KernelIdentity = kernel_identity(store.bitcode(plan.module), plan.name)
+        self._identity: KernelIdentity = kernel_identity(self._bitcode(), plan.name)
         kernel = store.find_kernel(plan.kernel, begin.recording)
         self._launches: list[Launch] = store.launches(kernel, begin.recording)
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether the winner has another source."""
+        return self._result.candidate.variant is not None
+
+    @property
+    def source(self) -> SourceWinner:
+        """The winner's source. Raises R3Error for a log that doesn't tell it."""
+        if not self._result.regions:
+            raise R3Error(f"the search {self._search} does not tell the new source of {self._plan.demangled}")
+        return SourceWinner(self._plan, self._module, self._result)
+
+    def entries(self, choices: Choices, left_out: Mapping[str, str]) -> list[Entry]:
+        """The winner's entry; beside one for the new source, one for the source as it was recorded."""
+        if not self.rewrites:
+            return [self.entry(choices)]
+        plain = self._earlier(choices) or self._unchanged()
+        return [plain] if self._plan.kernel in left_out else [self.entry(choices), plain]
+
+    def _bitcode(self) -> bytes:
+        """The module that the winner was built from."""
+        variant = self._result.candidate.variant
+        if variant is None:
+            return self._store.bitcode(self._plan.module)
+        path, _ = variant_paths(self._store.path, variant)
+        try:
+            return path.read_bytes()
+        except OSError:
+            raise R3Error(f"the store has lost the variant {variant} of {self._plan.demangled}: {path}") from None
+
+    def _earlier(self, choices: Choices) -> Entry | None:
+        """The latest winner of the recorded source on this device, of another search."""
+        for search in reversed(self._store.searches.all()):
+            events = read_log(search.events_path)
+            begin = events[0] if events else None
+            if not isinstance(begin, Begin) or begin.device_name != self._begin.device_name:
+                continue
+            plan = next((each for each in begin.kernels if each.kernel == self._plan.kernel), None)
+            results = [each for each in events if isinstance(each, Result) and each.kernel == self._plan.kernel]
+            if plan is not None and results and results[-1].n is not None and results[-1].candidate.variant is None:
+                return _Winner(self._store, search.id, begin, plan, results[-1], events).entry(choices)
+        return None
+
+    def _unchanged(self) -> Entry:
+        """The recorded source as it is, so that a build before the patch does not say that a kernel has changed."""
+        codegen = self._module.info["codegen"]
+        evidence = msgspec.structs.replace(self._evidence(), ratio=Interval(1.0, 1.0, 1.0, 0), launches=0)
+        return Entry(
+            name=self._plan.name,
+            demangled=self._plan.demangled,
+            digest=kernel_identity(self._store.bitcode(self._plan.module), self._plan.name).digest,
+            device=self._device,
+            architecture=str(self._module.info["architecture"]),
+            pipeline=None,
+            attributes={},
+            codegen_level=int(codegen["codegen_level"]),
+            module={},
+            launch=None,
+            changes=(),
+            left_out=("source: the patch beside this profile brings it, and the entry for it stands here, too",),
+            evidence=evidence,
+        )
+
+    @property
+    def _device(self) -> str:
+        return CPU if self._begin.device == CPU else self._begin.device_name or self._begin.device
+
     def entry(self, choices: Choices) -> Entry:
+        """The winner as it was validated."""
         candidate = self._result.candidate
         codegen = self._module.info["codegen"]
         attributes, module, left_out = self._sorted_options(candidate, choices)
@@ -84,17 +169,23 @@ class _Winner:
             name=self._plan.name,
             demangled=self._plan.demangled,
             digest=self._identity.digest,
-            device=CPU if self._begin.device == CPU else self._begin.device_name or self._begin.device,
+            device=self._device,
             architecture=str(self._module.info["architecture"]),
             pipeline=candidate.pipeline or (str(codegen["pipeline"]) if attributes or module else None),
             attributes=attributes,
             codegen_level=int(module.get("opt-level", codegen["codegen_level"])),
             module=module,
             launch=self._launch_rule(candidate.launch, choices),
-            changes=self._result.changes,
+            changes=(*self._source_change(), *self._result.changes),
             left_out=left_out,
             evidence=self._evidence(),
         )
+
+    def _source_change(self) -> tuple[str, ...]:
+        if not self.rewrites:
+            return ()
+        strategy = " ".join(self._result.strategy.split()) or "rewritten"
+        return (f"source: {strategy} (git apply the patch beside this profile)",)
 
     def _sorted_options(
         self, candidate: Candidate, choices: Choices

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from r3cc.apply.patch import Patch, write_patch
 from r3cc.apply.profile import Entry, Profile, read_profile, write_profile
 from r3cc.apply.winners import CPU, Choices, profile_of
 from r3cc.cli.options import DeviceName, store_option
@@ -34,7 +35,8 @@ def apply(
 ) -> None:
     """Write the winners of a search into a profile, which a build with --r3-use=FILE takes.
 
-    docs/profile-format.md says what stands in it; entries may be deleted by hand.
+    docs/profile-format.md says what stands in it; entries may be deleted by hand. Rewritten sources become one patch
+    beside the profile (tuned.r3.patch beside tuned.r3.json), for `git apply`; no source is touched.
     """
     kept = read_profile(output) if output.exists() else None
     with Store.open(store) as opened:
@@ -52,6 +54,8 @@ def apply(
         _say_entry(entry)
     write_profile(output, kept.merged(outcome.profile) if kept else outcome.profile)
     _say_written(output, outcome.profile, kept)
+    if outcome.patch is not None:
+        _write_patch(output.with_suffix(".patch"), outcome.patch)
 
 
 def _check_device(search: str, begin: object, device: str | None) -> None:
@@ -64,6 +68,15 @@ def _check_device(search: str, begin: object, device: str | None) -> None:
         )
     if device is not None and device.split(":")[0] != begin.device.split(":")[0]:
         raise UsageError(f"the search {search} ran on {begin.device}, not on {device}; see `r3 report --search`")
+
+
+def _write_patch(path: Path, patch: Patch) -> None:
+    for reason in patch.left_out.values():
+        say(f"left out of the patch: {reason}")
+    if patch.kernels:
+        write_patch(path, patch)
+        kernels = counted(len(patch.kernels), "kernel")
+        say(f"wrote the new source of {kernels} to {path}; review it, then `git apply {path}`")
 
 
 def _say_entry(entry: Entry) -> None:

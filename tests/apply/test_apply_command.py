@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from r3cc.cli import r3
-from r3cc.replay.events import VERSION, Begin, End, Final, KernelPlan
+from r3cc.llvm.inspect import kernel_identity
+from r3cc.replay.events import VERSION, Begin, End, Final, KernelPlan, RegionChange
 from r3cc.replay.events import Result as Decision
 from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Status
 from r3cc.store import Store
+from r3cc.store.variants import variant_paths
 from tests.replay.cpu_kernels import built
 from tests.replay.modules import bitcode, module_info
 from tests.replay.sources import SAXPY
@@ -26,6 +30,7 @@ pytestmark = pytest.mark.skipif(
 )
 COUNT = 1000
 X, Y = 0x600000000000, 0x600000010000
+VARIANT = "0123456789abcdef"
 
 
 @pytest.fixture
@@ -38,7 +43,14 @@ def store(tmp_path: Path) -> Store:
     info = module_info(module)
     kinds = (("i32", 0, 4), ("double", 8, 8), ("ptr", 16, 8), ("ptr", 24, 8))
     parameters = [{"offset": offset, "size": size, "type": kind, "name": ""} for kind, offset, size in kinds]
-    pack.module(module, **info | {"kernels": [{"name": "saxpy", "line": 0, "parameters": parameters, "globals": []}]})
+    pack.module(
+        module,
+        **info
+        | {
+            "directory": str(tmp_path),
+            "kernels": [{"name": "saxpy", "line": 0, "parameters": parameters, "globals": []}],
+        },
+    )
     x, y = np.linspace(0.0, 1.0, COUNT), np.full(COUNT, 2.0)
     before, after = pack.image(y.tobytes()), pack.image((3.0 * x + y).tobytes())
     only_read = pack.image(x.tobytes())
@@ -216,3 +228,53 @@ def test_what_cannot_run_exits_with_four(store: Store, tmp_path: Path) -> None:
         entry["name"] = "another"
     file.write_text(json.dumps(document))
     assert "holds no kernel that the profile names" in sentence(check(store, file), 4)
+
+
+def rewritten(store: Store, source: Path) -> str:
+    """A finished search whose winner rewrites the kernel in ``source``."""
+    before, after = "y[i] = a * x[i] + y[i];", "y[i] += a * x[i];"
+    source.write_text(SAXPY)
+    path, _ = variant_paths(store.path, VARIANT)
+    path.parent.mkdir()
+    path.write_bytes(bitcode(SAXPY.replace(before, after)))
+    made = search(store, Candidate("default<O2>", (), LaunchConfiguration(block=(64, 1, 1)), VARIANT))
+    log = store.searches.find(made).events_path
+    begin = SAXPY.index(before)
+    regions = [RegionChange("saxpy", source.name, begin, begin + len(before), before, after)]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        if line["event"] == "result":
+            line |= {"strategy": "adds in place", "regions": msgspec.to_builtins(regions)}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return made
+
+
+def test_a_source_winner_becomes_a_patch_and_two_entries(store: Store, tmp_path: Path) -> None:
+    source, file = tmp_path / "app.cu", tmp_path / "t.r3.json"
+    made = rewritten(store, source)
+    tuned, plain = apply(store, file, "--device", "cpu", "--search", made)["kernels"]
+    assert tuned["digest"] != plain["digest"]
+    assert (tuned["pipeline"], tuned["launch"]["block"]) == ("default<O2>", [64, 1, 1])
+    assert tuned["changes"][0].startswith("source: adds in place")
+    assert (plain["pipeline"], plain["launch"], plain["changes"]) == (None, None, [])
+    assert plain["left_out"][0].startswith("source: the patch")
+    assert source.read_text() == SAXPY
+    subprocess.run(["git", "apply", "t.r3.patch"], cwd=tmp_path, check=True)
+    assert kernel_identity(bitcode(source.read_text()), "saxpy").digest == tuned["digest"]
+    # Before the patch the recorded kernel is checked with the entry of the recorded source.
+    assert check(store, file, "--min-speedup", "0").exit_code == 0
+
+
+def test_before_the_patch_an_earlier_winner_holds(store: Store, tmp_path: Path) -> None:
+    search(store, Candidate("default<O1>"))
+    made = rewritten(store, tmp_path / "app.cu")
+    _, plain = apply(store, tmp_path / "t.r3.json", "--device", "cpu", "--search", made)["kernels"]
+    assert plain["pipeline"] == "default<O1>"
+
+
+def test_a_source_that_has_changed_gives_no_profile(store: Store, tmp_path: Path) -> None:
+    made = rewritten(store, tmp_path / "app.cu")
+    (tmp_path / "app.cu").write_text("// another\n")
+    done = invoke(store, "apply", "-o", str(tmp_path / "t.r3.json"), "--device", "cpu", "--search", made)
+    assert "app.cu has changed since saxpy was recorded" in sentence(done, 1)
+    assert not list(tmp_path.glob("t.r3.*"))
