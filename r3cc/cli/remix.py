@@ -10,9 +10,11 @@ from r3cc.cli.options import Duration, device_option, json_option, recording_opt
 from r3cc.cli.output import print_json, print_table, say
 from r3cc.cli.remix_progress import RemixProgress
 from r3cc.cli.report import print_report
+from r3cc.cli.settings import current_settings
 from r3cc.cli.tune import kernel_options
 from r3cc.errors import UsageError
 from r3cc.remix.policy import POLICIES, open_policy
+from r3cc.remix.prices import builtin_prices
 from r3cc.remix.proposers import open_proposers
 from r3cc.remix.proposers.opening import require_prices
 from r3cc.remix.search import Allowed
@@ -98,7 +100,7 @@ def remix(
         if dry_run:
             _dry_run(RemixSession(opened, question, (), open_policy(policy), Allowed()), as_json)
             return
-        proposers = open_proposers(specs)
+        proposers = open_proposers(specs, builtin_prices().extended(current_settings().prices))
         cost = DEFAULT_COST_USD if max_cost is None else max_cost
         if any(proposer.destination is not None for proposer in proposers):
             require_prices(proposers)

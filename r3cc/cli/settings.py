@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from r3cc.errors import UsageError
+from r3cc.remix.prices import Price
 
 DEFAULT_FILE = Path("r3.toml")
 SHARED_OPTIONS = ("store", "device", "recording")
@@ -39,6 +40,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What a settings file holds besides the verbs' defaults."""
 
     kernels: tuple[KernelSetting, ...] = ()
+    prices: tuple[Price, ...] = ()
+    """``[[price]]`` entries: what models cost that R3's own table doesn't have, or has wrong."""
 
     def for_kernel(self, *names: str) -> KernelSetting | None:
         """Settings of a kernel, given its names; of several matching entries the last one counts."""
@@ -58,7 +61,9 @@ def install_settings(ctx: click.Context, config: str | None) -> None:
         ctx.obj = Settings()
         return
     document = _read(path)
-    ctx.obj = Settings(kernels=_kernels(path, document.pop("kernel", [])))
+    ctx.obj = Settings(
+        kernels=_kernels(path, document.pop("kernel", [])), prices=_prices(path, document.pop("price", []))
+    )
     ctx.default_map = _default_map(ctx, path, document)
 
 
@@ -79,6 +84,18 @@ def _kernels(path: Path, entries: Any) -> tuple[KernelSetting, ...]:
     for entry in kernels:
         _check_kernel(path, entry)
     return kernels
+
+
+def _prices(path: Path, entries: Any) -> tuple[Price, ...]:
+    try:
+        prices = msgspec.convert(entries, tuple[Price, ...])
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: [[price]]: {error}") from None
+    for price in prices:
+        amounts = (price.input, price.output, price.cache_read, price.cache_write)
+        if not all(amount is None or amount >= 0.0 for amount in amounts):
+            raise UsageError(f"{path}: [[price]] of {price.model}: prices are not negative")
+    return prices
 
 
 def _check_kernel(path: Path, entry: KernelSetting) -> None:

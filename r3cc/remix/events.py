@@ -15,6 +15,7 @@ from r3cc.errors import R3Error
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.choosing import Experience
 from r3cc.remix.model import Answer, FailureKind, Features, Rejection, SourceKernel, Stage, Variant
+from r3cc.remix.prices import Price
 from r3cc.remix.sheet import Sheet
 from r3cc.replay import events as shared
 from r3cc.replay.events import VERSION, Event
@@ -52,6 +53,8 @@ class Setup(Event, frozen=True, tag="remix"):
     settings: LoopSettings
     sent_to: tuple[str, ...] = ()
     """Where source text goes; empty when it stays on this machine."""
+    prices: tuple[Price, ...] = ()
+    """Of the hosted models: what the answers' costs were computed by."""
 
 
 class Source(Event, frozen=True, tag="source"):

@@ -6,16 +6,16 @@ import re
 import tomllib
 from collections.abc import Iterable
 from importlib import resources
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from r3cc.remix.model import Prompt, TokenUsage
+if TYPE_CHECKING:
+    from r3cc.remix.model import Prompt, TokenUsage
 
 MILLION = 1_000_000
 SHORTEST_TOKEN = 2
 """Characters a token has at least, on average over a prompt: for what can't be counted beforehand."""
-USUAL_TOKEN = 3.5
-"""Characters of a token of source code, for servers that report no usage."""
 
 
 _DATED = r"{}([-@:](\d{{4}}-?\d{{2}}-?\d{{2}}|latest))?"
@@ -77,12 +77,3 @@ def builtin_prices() -> PriceTable:
     """The table that comes with R3."""
     text = resources.files("r3cc.remix").joinpath("prices.toml").read_text(encoding="utf-8")
     return msgspec.convert({"prices": tomllib.loads(text)["price"]}, PriceTable)
-
-
-def estimated_usage(prompt: str, answer: str) -> TokenUsage:
-    """Tokens counted from characters."""
-    return TokenUsage(uncached=_tokens(prompt), output=_tokens(answer), estimated=True)
-
-
-def _tokens(text: str) -> int:
-    return round(len(text) / USUAL_TOKEN) + 1 if text else 0

@@ -29,6 +29,7 @@ from r3cc.remix.layout import Layout
 from r3cc.remix.memory import adopted
 from r3cc.remix.model import Prompt, Proposer, Rejection
 from r3cc.remix.planning import Planner, Unusable
+from r3cc.remix.proposers.opening import used_prices
 from r3cc.remix.search import Allowed, Company, Remixer, Target
 from r3cc.remix.state import SearchState
 from r3cc.remix.watching import Watcher
@@ -172,6 +173,7 @@ class RemixSession:
             policy=self._question.policy,
             settings=settings,
             sent_to=tuple(dict.fromkeys(each for each in destinations if each is not None)),
+            prices=used_prices(tuple(self._proposers.values())),
         )
 
     def _unfinished(self, begin: Begin, setup: Setup) -> Search | None:

@@ -13,7 +13,7 @@ from asyncio.subprocess import PIPE, Process
 
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
-from r3cc.remix.prices import estimated_usage
+from r3cc.remix.proposers.estimates import estimated_usage
 from r3cc.remix.proposers.redaction import one_line
 
 LONGEST_ANSWER = 4 << 20

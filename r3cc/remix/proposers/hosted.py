@@ -10,8 +10,9 @@ from typing import Protocol
 import msgspec
 
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError, TokenUsage
-from r3cc.remix.prices import Price, estimated_usage
+from r3cc.remix.prices import Price
 from r3cc.remix.proposers.breaker import CircuitBreaker
+from r3cc.remix.proposers.estimates import estimated_usage
 from r3cc.remix.proposers.retry import BILLED_ATTEMPTS, ask_until
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
-from r3cc.remix.prices import estimated_usage
+from r3cc.remix.proposers.estimates import estimated_usage
 
 LONGEST_ANSWER = 4 << 20
 POLL_S = 0.2
