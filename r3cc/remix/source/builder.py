@@ -198,10 +198,7 @@ class _Inspector:
 
 
 def _check_source(command: DeviceCommand, info: Mapping[str, Any]) -> None:
-    try:
-        digest = hashlib.sha256(command.source_path.read_bytes()).hexdigest()
-    except OSError:
-        raise R3Error(f"the source {command.source} is not in {command.directory} any more") from None
+    digest = hashlib.sha256(command.source_path.read_bytes()).hexdigest()
     if info["source_sha256"] and digest != info["source_sha256"]:
         raise R3Error(f"{command.source} was changed since it was recorded: build and record again")
 

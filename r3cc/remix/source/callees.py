@@ -30,14 +30,15 @@ class CallGraph(msgspec.Struct, frozen=True):
     places: Mapping[str, Place]
 
     def reached_from(self, name: str) -> Iterator[str]:
-        """The function itself, then all that it reaches, in order of first use."""
-        seen, waiting = {name}, [name]
+        """The function itself, then all that it reaches, in the order in which a run would first use them."""
+        seen: set[str] = set()
+        waiting = [name]
         while waiting:
-            current = waiting.pop(0)
-            yield current
-            fresh = [each for each in self.callees.get(current, ()) if each not in seen]
-            seen.update(fresh)
-            waiting += fresh
+            current = waiting.pop()
+            if current not in seen:
+                seen.add(current)
+                yield current
+                waiting += reversed(self.callees.get(current, ()))
 
 
 def call_graph(ir: str) -> CallGraph:

@@ -67,6 +67,8 @@ def device_command(info: Mapping[str, Any]) -> DeviceCommand:
         raise R3Error("kernels of relocatable device code (-fgpu-rdc) cannot be rewritten: build without it")
     if not directory.is_dir():
         raise R3Error(f"the build's directory {directory} is not here: remix needs the sources that were recorded")
+    if not (directory / info["source"]).is_file():
+        raise R3Error(f"the source {info['source']} is not in {directory} any more")
     recorded = info["command"]
     mode = ["--driver-mode=g++"] if "++" in Path(recorded[0]).name else []
     arguments = [each for each in recorded[1:] if not each.startswith("--r3-")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from r3cc.remix.model import Rejection, Stage
 from r3cc.remix.source.tokens import Kind, Token, tokens
@@ -18,6 +18,14 @@ _READS_FILES = frozenset(
 )
 _PREPROCESSOR = frozenset({"_Pragma", "__pragma", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__"})
 _CALLS_FOR_MORE = frozenset({"malloc", "free", "new", "delete", "cudaMalloc", "cudaFree", "cudaLaunchDevice"})
+_REASONS = (
+    (_ASSEMBLY, "inline_assembly", "inline assembly is not allowed; use the language and CUDA's intrinsics"),
+    (_READS_FILES, "reads_files", "a kernel must not look at files or at its own name"),
+    (_PREPROCESSOR, "preprocessor", "the preprocessor is not to be used this way; write `#pragma unroll` plainly"),
+    (_CALLS_FOR_MORE, "allocation", "device-side allocation and launches are not allowed"),
+)
+"""Words, the reason to count, and why they are not allowed."""
+
 _PRAGMAS = re.compile(r"#pragma (?:unroll|nounroll|clang loop)\b[\w\s(),+*-]*")
 _CONDITIONS = re.compile(r"#(?:if|ifdef|ifndef|elif|else|endif)\b.*", re.DOTALL)
 _MOST_BYTES = 200_000
@@ -31,26 +39,29 @@ def check_text(name: str, text: str, original: str) -> Rejection | None:
         return _rejection("too_long", f"The text of '{name}' has more than {_MOST_BYTES} characters.")
     found = list(tokens(text))
     known = list(tokens(original))
-    return _check_tokens(name, found, known) or _check_directives(name, found, known) or _check_balance(name, found)
+    return _check_directives(name, found, known) or _check_tokens(name, found, known) or _check_balance(name, found)
 
 
 def _check_tokens(name: str, found: Sequence[Token], known: Sequence[Token]) -> Rejection | None:
-    reasons = (
-        (_ASSEMBLY, "inline_assembly", "inline assembly is not allowed; use the language and CUDA's intrinsics"),
-        (_READS_FILES, "reads_files", "a kernel must not look at files or at its own name"),
-        (_PREPROCESSOR, "preprocessor", "the preprocessor is not to be used this way; write `#pragma unroll` plainly"),
-        (_CALLS_FOR_MORE, "allocation", "device-side allocation and launches are not allowed"),
-    )
-    allowed = Counter(token.text for token in known)
-    for token in found:
+    allowed = Counter(token.text for token in _words(known))
+    for token in _words(found):
         if token.kind is Kind.STRANGE and token.text not in allowed:
             return _rejection("strange_text", f"'{name}' holds {token.text[:20]!r}, which R3 takes in no kernel.")
-        for words, reason, why in reasons:
+        for words, reason, why in _REASONS:
             if token.text in words and token.kind is Kind.WORD:
                 allowed[token.text] -= 1
                 if allowed[token.text] < 0:
                     return _rejection(reason, f"'{name}' uses `{token.text}`: {why}.")
     return None
+
+
+def _words(found: Sequence[Token]) -> Iterator[Token]:
+    """Tokens, those inside of directives among them."""
+    for token in found:
+        if token.kind is Kind.DIRECTIVE:
+            yield from (each for each in tokens(token.text[1:]) if each.kind is Kind.WORD)
+        else:
+            yield token
 
 
 def _check_directives(name: str, found: Sequence[Token], known: Sequence[Token]) -> Rejection | None:

@@ -36,7 +36,7 @@ class Token(msgspec.Struct, frozen=True):
 _SPLICE = r"\\[ \t]*\r?\n"
 _COMMENT = r"/\*.*?\*/|//(?:\\[ \t]*\r?\n|[^\n])*"
 _TOKEN = re.compile(
-    rf"""(?P<skip>[ \t\r\n\f\v]+|{_COMMENT}|{_SPLICE})
+    rf"""(?P<skip>[ \t\r\n\f\v]+|{_COMMENT})
     |(?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{{0,16}})\(.*?\)(?P=mark)")
     |(?P<TEXT>(?:u8|[uUL])?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
     |(?P<NUMBER>\.?[0-9](?:[eEpP][+-]|'[0-9A-Za-z_]|[0-9A-Za-z_.])*)
@@ -67,7 +67,7 @@ def tokens(text: str) -> Iterator[Token]:
         elif kind != "skip":
             strange = _TRIGRAPH.search(found[0])
             yield Token(Kind.STRANGE if strange else Kind[kind], found[0], at, end)
-        line_begins = kind == "skip" and (line_begins or "\n" in found[0].replace("\\\n", ""))
+        line_begins = kind == "skip" and (line_begins or "\n" in found[0])
         at = end
 
 
