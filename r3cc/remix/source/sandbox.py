@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives")
-_LIMITED = 'ulimit -Ht $(($1 + 2)); ulimit -St "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -c 0; shift 3; exec "$@"'
+_LIMITED = 'ulimit -St "$1"; ulimit -Ht $(($1 + 2)); ulimit -v "$2"; ulimit -f "$3"; ulimit -c 0; shift 3; exec "$@"'
 _SAID = 64 << 10
 """Bytes of messages that are kept."""
 
