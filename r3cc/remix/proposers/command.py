@@ -14,7 +14,7 @@ from asyncio.subprocess import PIPE, Process
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
 from r3cc.remix.proposers.estimates import estimated_usage
-from r3cc.remix.proposers.redaction import one_line
+from r3cc.remix.proposers.redaction import one_line, without_secrets
 
 LONGEST_ANSWER = 4 << 20
 _LONGEST_COMPLAINT = 64 << 10
@@ -26,8 +26,6 @@ class CommandProposer:
     The program gets ``R3_PROMPT_ID`` and ``R3_SAMPLE`` in its environment, and must end with status 0.
     """
 
-    destination = None
-
     def __init__(self, command: str) -> None:
         try:
             self._words = shlex.split(command)
@@ -37,7 +35,8 @@ class CommandProposer:
             raise R3Error("--llm command: names no program; write --llm 'command:PROGRAM ARGUMENTS'")
         if shutil.which(self._words[0]) is None:
             raise R3Error(f"--llm command: the program {self._words[0]} is not on the PATH or not executable")
-        self.name = f"command:{command}"
+        self.name = f"command:{without_secrets(command)}"
+        self.destination: str | None = f"the program {self._words[0]}"
 
     def worst_cost_usd(self, prompt: Prompt) -> float:
         """R3 doesn't know what the program spends."""
