@@ -25,6 +25,8 @@ QUICK = TimingPlan(warmups=1, samples=2)
 """Right on the recorded launches, and a first impression of the time."""
 FULL = TimingPlan(warmups=2, samples=6, held_out=True)
 """Right on the held-out launches as well, and the time that the archive compares."""
+CONFIRM = TimingPlan(warmups=2, samples=9, held_out=True)
+"""What would enter the archive is measured once more: the first number may be good by luck."""
 HOPELESS = 4.0
 """Times the baseline's time above which nothing is measured well."""
 Note = Callable[[str, Evaluation], object]
@@ -133,6 +135,15 @@ class Judge:
             self._judged[variant] = asyncio.create_task(self._judge(built, note))
         return await asyncio.shield(self._judged[variant])
 
+    async def confirm(self, built: Built, judgement: Judgement, note: Note) -> Judgement:
+        """The judgement after another measurement: of two times the worse one counts."""
+        again = await self._evaluate("confirm", Candidate(variant=built.variant.id), CONFIRM, note)
+        if (wrong := feedback.judged(again, held_out=True)) is not None:
+            unsteady = msgspec.structs.replace(wrong, stage=Stage.CONFIRM)
+            return msgspec.structs.replace(judgement, rejection=unsteady, ratio=None)
+        ratios = [ratio for ratio in (judgement.ratio, again.ratio) if ratio is not None]
+        return msgspec.structs.replace(judgement, ratio=max(ratios, key=_median))
+
     async def _judge(self, built: Built, note: Note) -> Judgement:
         candidate = Candidate(variant=built.variant.id)
         quick = await self._evaluate("quick", candidate, QUICK, note)
@@ -159,6 +170,10 @@ class Judge:
         evaluation = await self._workshop.evaluate(stage, candidate, plan)
         note(stage, evaluation)
         return evaluation
+
+
+def _median(ratio: Interval) -> float:
+    return ratio.median
 
 
 def build_key(texts: Mapping[str, str], values: Mapping[str, str]) -> bytes:

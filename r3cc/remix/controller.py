@@ -11,7 +11,8 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from r3cc.remix import sampling
 from r3cc.remix.answers import Rewrite, parse_answer
@@ -459,10 +460,7 @@ class KernelRun:
         if (known := duplicate(built.variant, self.state.by_source, self.state.by_ir)) is not None:
             return Outcome(work, known, rewrite, texts, built)
 
-        def note(stage: str, evaluation: Evaluation) -> None:
-            self._write_evaluation(work.n, stage, evaluation)
-
-        judgement = await self._parts.judge.judge(built, note)
+        judgement = await self._parts.judge.judge(built, partial(self._write_evaluation, work.n))
         return Outcome(work, judgement.rejection, rewrite, texts, built, judgement)
 
     def _write_evaluation(self, n: int, stage: str, evaluation: Evaluation) -> None:
@@ -520,8 +518,11 @@ class KernelRun:
         if built is not None:
             rejection = duplicate(built.variant, self.state.by_source, self.state.by_ir) or rejection
         tuned: Tuned | None = None
-        if rejection is None and built is not None and judgement is not None:
-            tuned = await self._tuned(outcome, built, judgement)
+        if rejection is None and built is not None and judgement is not None and self._would_enter(work, judgement):
+            judgement = await self._parts.judge.confirm(built, judgement, partial(self._write_evaluation, work.n))
+            outcome, rejection = replace(outcome, judgement=judgement), judgement.rejection
+            if rejection is None and self._would_enter(work, judgement):
+                tuned = await self._tuned(outcome, built, judgement)
         verdict = self._verdict(outcome, rejection, tuned)
         best = self.state.best_ratio
         self._journal.append(verdict)
@@ -533,17 +534,18 @@ class KernelRun:
             self._journal.add(Incumbent, n=work.n, kernel=self._plan.kernel, ratio=self.state.best_ratio)
         self._parts.watcher.judged(self._plan, verdict, self.state.best_ratio)
 
+    def _would_enter(self, work: Work, judgement: Judgement) -> bool:
+        if judgement.features is None or judgement.ratio is None:
+            return False
+        return self.state.archive.would_add(work.island, judgement.features, judgement.ratio)
+
     async def _tuned(self, outcome: Outcome, built: Built, judgement: Judgement) -> Tuned | None:
-        """What the tuner makes of a rewrite that enters the archive and is not far behind the best."""
+        """What the tuner makes of a rewrite that is not far behind the best."""
         n, ratio = outcome.work.n, judgement.ratio
         for memory in filter(None, (self._own, self._script)):
             if n in memory.tuned:
                 return self._journal.append(memory.tuned[n])
-        if self._script is not None or ratio is None or judgement.features is None:
-            return None
-        if ratio.median > WORTH_TUNING * self.state.best_ratio:
-            return None
-        if not self.state.archive.would_add(outcome.work.island, judgement.features, ratio):
+        if self._script is not None or ratio is None or ratio.median > WORTH_TUNING * self.state.best_ratio:
             return None
         return await self._parts.tuner.tune(n, outcome.texts, built, ratio, self._journal, self._write_evaluation)
 

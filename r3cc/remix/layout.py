@@ -45,6 +45,7 @@ class Layout:
         self._templates = jinja2.Environment(
             loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, autoescape=False
         )
+        self._templates.filters["basename"] = lambda path: path.rsplit("/", 1)[-1]
         self._stable = (
             Block("system", self._text("system", numerics=sheet.numerics), cached=True),
             Block("kernel", self._text("kernel", sheet=sheet, regions=source.regions), cached=True),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from r3cc.errors import R3Error
 from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
 from r3cc.farm.local import LocalEvaluator, compile_setup
 from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
-from r3cc.remix.model import Variant
+from r3cc.remix.model import SourceKernel, Variant
 from r3cc.remix.search import Target
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.source.builder import StoreSourceBuilder
@@ -29,6 +31,8 @@ from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice, knobs_of
 from r3cc.tune.space import Space
 
+LONGEST_CONTEXT = 10_000
+"""Characters that a prompt shows of a file around its regions."""
 LEAST_RATIO = 0.01
 """A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
 NUMERICS = {
@@ -84,7 +88,7 @@ class Planner:
             open_evaluator=partial(self._evaluator, choice),
             inspect=lambda variant: artefact.inspect(variant_paths(self._store.path, variant.id)[0], kernel.name),
             space_of=partial(self._space, choice),
-            sheet_of=partial(self._sheet, choice),
+            sheet_of=partial(self._sheet, choice, builder.source),
             resolve=resolved,
             dynamic_shared=max((launch.shared for launch in launches), default=0),
             floor=LEAST_RATIO,
@@ -107,7 +111,7 @@ class Planner:
         pipeline = str(setup.info["codegen"]["pipeline"])
         return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline)
 
-    def _sheet(self, choice: Choice, baseline: Evaluation, original: Artefact | None) -> Sheet:
+    def _sheet(self, choice: Choice, source: SourceKernel, baseline: Evaluation, original: Artefact | None) -> Sheet:
         kernel = choice.kernel
         processes = self._store.processes(self._recording)
         process = next((each for each in processes if each.device.split(":")[0] == choice.device.split(":")[0]), None)
@@ -122,6 +126,7 @@ class Planner:
             device_facts=tuple(fact.format(cores=cores) for fact in CPU_FACTS) if on_cpu else GPU_FACTS,
             parameters=self._parameters(kernel),
             launches=_launches(kernel),
+            context=context_of(source, Path(self._store.module(kernel.module).info.get("directory", ""))),
             profile=_profile(baseline, original),
             tuned=self._tuned(kernel),
         )
@@ -161,6 +166,29 @@ class Planner:
 def resolved(texts: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     """Texts with the values of their parameters."""
     return {name: expand(text, values) for name, text in texts.items()}
+
+
+def context_of(source: SourceKernel, directory: Path) -> tuple[tuple[str, str], ...]:
+    """By file: its text up to the last region, each region as its name alone, the nearest part of what is long."""
+    found = []
+    for path in dict.fromkeys(region.path for region in source.regions):
+        try:
+            content = (directory / path).read_bytes()
+        except OSError:
+            continue
+        parts, at = [], 0
+        for region in sorted((each for each in source.regions if each.path == path), key=lambda region: region.begin):
+            parts += [content[at : region.begin].decode(errors="replace"), f"/* region {region.name} */"]
+            at = region.end
+        text = without_comments("".join(parts))
+        found.append((path.rsplit("/", 1)[-1], text[-LONGEST_CONTEXT:]))
+    return tuple(found)
+
+
+def without_comments(text: str) -> str:
+    """Text without lines that are a comment, and without repeated empty lines."""
+    kept = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"\n{3,}", "\n\n", kept).strip()
 
 
 def _launches(kernel: Kernel) -> tuple[str, ...]:

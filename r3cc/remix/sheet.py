@@ -17,6 +17,8 @@ class Sheet(msgspec.Struct, frozen=True):
     device_facts: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     launches: tuple[str, ...] = ()
+    context: tuple[tuple[str, str], ...] = ()
+    """Text around the regions that they depend on, by file: types, constants, macros."""
     profile: tuple[str, ...] = ()
     """How the original performs."""
     tuned: tuple[str, ...] = ()
