@@ -25,7 +25,8 @@ VERBS = {
     "apply": "Write the winners of a search into a profile for the next build.",
     "check": "Check a profile on the recorded launches.",
     "bench": "Time the plain and the tuned application, whole commands in turn.",
-    "store": "List, remove, verify and clean recordings.",
+    "store": "List, remove, verify, clean, export and import recordings.",
+    "strip": "Take out of a binary what R3 put into it.",
     "doctor": "Show the tools that R3 found, and what is missing.",
 }
 """Verb and one-line help. Module ``r3cc.cli.<verb>`` holds a click command called ``<verb>``."""

@@ -107,9 +107,10 @@ class ElfFile:
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes at a virtual address, as the file holds them."""
-        return self._slice(self._offset(address), size)
+        return self._slice(self.offset(address), size)
 
-    def _offset(self, address: int) -> int:
+    def offset(self, address: int) -> int:
+        """Where in the file a virtual address lies."""
         for segment in self._of_type(LOAD):
             if segment.address <= address < segment.address + segment.file_size:
                 return segment.offset + address - segment.address
@@ -122,7 +123,7 @@ class ElfFile:
         return content
 
     def _string(self, address: int) -> str:
-        start = self._offset(address)
+        start = self.offset(address)
         end = self._bytes.find(b"\0", start)
         return self._slice(start, end - start).decode() if end >= 0 else ""
 
