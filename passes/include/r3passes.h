@@ -52,6 +52,11 @@ r3_result *r3_describe(const uint8_t *bitcode, size_t size);
  * globals made external first, constants kept in order). */
 r3_result *r3_extract(const uint8_t *bitcode, size_t size, const char *request);
 
+/* request: {"kernel": name, "arguments": ["<parameter index>=<its bytes in hex>", …], "block": "128,1,1",
+ * "grid": "64,1,1"}, all but kernel optional. Takes what r3_extract gave. Output: bitcode in which these scalar
+ * arguments and the launch dimensions that the kernel reads are constants: right for such launches alone. */
+r3_result *r3_specialise(const uint8_t *bitcode, size_t size, const char *request);
+
 /* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never",
  * "cpu": "sm_90", "features": "+ptx87", "vectorize_loops": bool, "vectorize_slp": bool, "unroll_loops": bool,
  * "mllvm": ["-opt=value", …], "kernel_attributes": {"maxntid": "256,1,1", "minctasm": "2", "maxnreg": "64"},

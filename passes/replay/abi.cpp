@@ -6,6 +6,7 @@
 #include "replay/extract.h"
 #include "replay/parse.h"
 #include "replay/result.h"
+#include "replay/specialise.h"
 
 #include "llvm/Config/llvm-config.h"
 
@@ -48,6 +49,11 @@ R3_EXPORT r3_result *r3_compile(const uint8_t *Bitcode, size_t Size, const char 
 R3_EXPORT r3_result *r3_extract(const uint8_t *Bitcode, size_t Size, const char *Request) {
   return answer(Request, parseKernelRequest,
                 [&](const KernelRequest &R) { return extractKernel(ArrayRef(Bitcode, Size), R); });
+}
+
+R3_EXPORT r3_result *r3_specialise(const uint8_t *Bitcode, size_t Size, const char *Request) {
+  return answer(Request, parseSpecialiseRequest,
+                [&](const SpecialiseRequest &R) { return specialiseKernel(ArrayRef(Bitcode, Size), R); });
 }
 
 R3_EXPORT r3_result *r3_parse_pipeline(const char *Request) {

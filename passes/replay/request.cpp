@@ -224,6 +224,19 @@ Expected<KernelRequest> parseKernelRequest(StringRef JSON) {
   return Request;
 }
 
+Expected<SpecialiseRequest> parseSpecialiseRequest(StringRef JSON) {
+  SpecialiseRequest Request;
+  auto Read = [&](Fields &F) {
+    F.required("kernel", Request.Kernel);
+    F.optional("arguments", Request.Arguments);
+    F.optional("block", Request.Block);
+    F.optional("grid", Request.Grid);
+  };
+  if (Error E = readRequest(JSON, "specialise request", Read))
+    return E;
+  return Request;
+}
+
 Expected<TargetRequest> parsePipelineRequest(StringRef JSON) {
   TargetRequest Request;
   auto Read = [&](Fields &F) {

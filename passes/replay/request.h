@@ -48,6 +48,15 @@ struct KernelRequest {
   std::string Kernel;
 };
 
+/// {"kernel": name, "arguments": ["0=10270000", …], "block": "128,1,1", "grid": "64,1,1"}, all but kernel
+/// optional.
+struct SpecialiseRequest {
+  std::string Kernel;
+  std::vector<std::string> Arguments;
+  std::optional<std::string> Block;
+  std::optional<std::string> Grid;
+};
+
 /// {"triple", "cpu"} and, for r3_parse_pipeline, {"pipeline"}.
 struct TargetRequest {
   std::string Triple;
@@ -57,6 +66,7 @@ struct TargetRequest {
 
 llvm::Expected<CompileRequest> parseCompileRequest(llvm::StringRef JSON);
 llvm::Expected<KernelRequest> parseKernelRequest(llvm::StringRef JSON);
+llvm::Expected<SpecialiseRequest> parseSpecialiseRequest(llvm::StringRef JSON);
 llvm::Expected<TargetRequest> parsePipelineRequest(llvm::StringRef JSON);
 llvm::Expected<TargetRequest> parseListRequest(llvm::StringRef JSON);
 
