@@ -11,11 +11,11 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 import msgspec
 
+from r3cc.errors import R3Error
 from r3cc.remix.archive import Elite
 from r3cc.remix.events import Verdict
 from r3cc.remix.features import describe, dimension
@@ -23,6 +23,9 @@ from r3cc.remix.model import Block, Prompt, Region, Rejection, SourceKernel
 from r3cc.remix.sampling import Draw, Sibling
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.state import SearchState
+
+if TYPE_CHECKING:
+    import jinja2
 
 DIFF_LINES = 60
 """Longest diff that a prompt shows of another rewrite."""
@@ -41,11 +44,7 @@ class Layout:
         self._max_output_tokens = max_output_tokens
         self._original = original
         self._texts = {region.name: region.text for region in source.regions}
-        loader = jinja2.FileSystemLoader(FOLDER)
-        self._templates = jinja2.Environment(
-            loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, autoescape=False
-        )
-        self._templates.filters["basename"] = lambda path: path.rsplit("/", 1)[-1]
+        self._templates = _environment()
         self._stable = (
             Block("system", self._text("system", numerics=sheet.numerics), cached=True),
             Block("kernel", self._text("kernel", sheet=sheet, regions=source.regions), cached=True),
@@ -118,6 +117,23 @@ class Layout:
 
     def _text(self, template: str, **values: Any) -> str:
         return self._templates.get_template(f"{template}.j2").render(**values).strip()
+
+
+def _environment() -> jinja2.Environment:
+    """The templates of ``prompts/``. Raises R3Error without jinja2."""
+    try:
+        import jinja2
+    except ImportError:
+        raise R3Error("r3 remix needs jinja2: pip install 'r3cc[remix]'") from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+    )
+    environment.filters["basename"] = lambda path: path.rsplit("/", 1)[-1]
+    return environment
 
 
 def speed(elite: Elite) -> str:
