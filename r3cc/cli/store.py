@@ -1,4 +1,4 @@
-"""``r3 store``: list, remove, verify and clean what a store holds."""
+"""``r3 store``: list, remove, verify, clean, export and import what a store holds."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from r3cc.cli.output import counted, human_bytes, human_time, print_json, print_
 from r3cc.errors import R3Error
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
+from r3cc.store.exchange import Memory, export, import_file, recording_of, searches_of
 from r3cc.store.gc import collect, is_running, measure
 from r3cc.store.model import Recording
 from r3cc.store.recordings import Recordings
+from r3cc.store.search import Search
 from r3cc.store.verify import StoreReport
 from r3cc.store.verify import verify as verify_store
 
 
 @click.group()
 def store() -> None:
-    """List, remove, verify and clean recordings."""
+    """List, remove, verify, clean, export and import recordings."""
 
 
 @store.command()
@@ -83,6 +85,52 @@ def gc(store: Path, dry_run: bool) -> None:
     say(f"{verb} {human_bytes(collected.packs)} in packs and {human_bytes(collected.cache)} in the cache")
     for identifier in collected.running:
         say(f"left the recording {identifier} alone: it may still be written")
+
+
+@store.command("export")
+@store_option
+@click.argument("given", metavar="ID")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: ID.r3.tar]")
+@click.option(
+    "--redact", is_flag=True, help="Leave memory contents out: it can be listed and reported on, not replayed."
+)
+def export_(store: Path, given: str, output: Path | None, redact: bool) -> None:
+    """Write a recording with all its searches, or a search with its recording, to one file.
+
+    Memory contents of the application, sources in search logs, host names and command lines are in it; with --redact
+    everything but the memory contents. `r3 store import` takes it into another store.
+    """
+    with Store.open(store) as opened:
+        recording, searches = _chosen(opened, given)
+        target = output or Path(f"{given}.r3.tar")
+        head = export(opened, recording, searches, target, Memory.REDACTED if redact else Memory.WHOLE)
+    kept = (Memory.REDACTED if head.redacted else Memory.WHOLE).value
+    what = f"recording {head.recording} and {counted(len(head.searches), 'search')}"
+    say(f"wrote {what} to {target}, {human_bytes(target.stat().st_size)}, {kept}")
+
+
+@store.command("import")
+@store_option
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def import_(store: Path, file: Path) -> None:
+    """Take a file of `r3 store export` into the store; what the store has already stays as it is."""
+    with Store.create(store) as opened:
+        found = import_file(opened, file)
+    for name in found.known:
+        say(f"{name} was in the store already")
+    say(f"imported recording {found.recording} and {counted(len(found.searches), 'search')} into {store}")
+    if found.redacted:
+        say("it holds no memory contents: it can be listed and reported on, not replayed")
+
+
+def _chosen(store: Store, given: str) -> tuple[Recording, list[Search]]:
+    """A recording with its searches, or a search with its recording, by id or a unique part of it."""
+    matches = [search for search in store.searches.all() if given in search.id]
+    recordings = [recording for recording in store.recordings() if given in recording.id]
+    if len(matches) == 1 and not recordings:
+        return store.recording(recording_of(matches[0])), matches
+    recording = store.recording(given)
+    return recording, searches_of(store, recording.id)
 
 
 def recording_document(recording: Recording, summary: Summary) -> dict[str, object]:

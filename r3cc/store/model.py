@@ -141,5 +141,7 @@ class Recording(msgspec.Struct, frozen=True):
     """None when the recording is still running or was killed; 128 + signal when one ended the application."""
     pid: int = 0
     """Process of `r3 record` on ``host``."""
+    redacted: bool = False
+    """It was exported without memory contents."""
     times_only: bool = False
     """It holds counts and times, and no launches."""

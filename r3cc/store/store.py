@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -155,15 +157,18 @@ class Store:
 
     def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
         """A memory image of ``size`` bytes, as a new writable array."""
-        return self._chunks.image(key, size)
+        with self._explained():
+            return self._chunks.image(key, size)
 
     def read_image(self, key: str, out: memoryview) -> None:
         """Write a memory image into ``out`` (pinned memory, say), whose length is the image's size."""
-        self._chunks.read_image(key, out)
+        with self._explained():
+            self._chunks.read_image(key, out)
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """Keys of an image's 256 KiB chunks, in order: equal keys are equal content."""
-        return self._chunks.chunk_keys(key, size)
+        with self._explained():
+            return self._chunks.chunk_keys(key, size)
 
     def close(self) -> None:
         """Close the index and the packs."""
@@ -181,6 +186,20 @@ class Store:
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process opens the store again."""
         return Store.open, (self.path,)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Memory that is missing because a recording was redacted is not damage."""
+        try:
+            yield
+        except R3Error as error:
+            redacted = [recording.id for recording in self.recordings() if recording.redacted]
+            if not redacted:
+                raise
+            raise R3Error(
+                f"the recording {', '.join(redacted)} was exported without memory contents (--redact): it can be "
+                f"listed and reported on, not replayed ({error})"
+            ) from None
 
     def _chosen(self, recording: str | None) -> str:
         self._index.refresh()

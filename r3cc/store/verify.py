@@ -95,6 +95,8 @@ def _missing(store: Store, recording: str) -> Iterator[str]:
         key = module.bitcode or module.image
         if key is not None:
             yield from _problem(store, f"module {module.module[:12]}", key)
+    if store.recording(recording).redacted:
+        return
     for kernel in store.kernels(recording):
         for launch in store.launches(kernel, recording):
             for key, size in image_keys(launch):
