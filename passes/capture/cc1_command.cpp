@@ -6,6 +6,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/StringSaver.h"
 
+#include <unistd.h>
+
 using namespace llvm;
 
 namespace r3 {
@@ -57,9 +59,12 @@ Cc1Command parseCc1Command(const std::vector<std::string> &Arguments) {
   return Command;
 }
 
-Cc1Command currentCc1Command() {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFileAsStream("/proc/self/cmdline");
-  return Text ? parseCc1Command(expanded(splitAtNul((*Text)->getBuffer()))) : Cc1Command();
+std::vector<std::string> commandOf(int Process) {
+  std::string Path = "/proc/" + std::to_string(Process) + "/cmdline";
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFileAsStream(Path);
+  return Text ? expanded(splitAtNul((*Text)->getBuffer())) : std::vector<std::string>();
 }
+
+Cc1Command currentCc1Command() { return parseCc1Command(commandOf(getpid())); }
 
 } // namespace r3

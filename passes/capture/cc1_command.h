@@ -27,6 +27,9 @@ struct Cc1Command {
 
 Cc1Command parseCc1Command(const std::vector<std::string> &Arguments);
 
+/// The arguments of a running process, its name first, response files expanded; empty without such a process.
+std::vector<std::string> commandOf(int Process);
+
 /// This process's own command, response files expanded.
 Cc1Command currentCc1Command();
 

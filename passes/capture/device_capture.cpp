@@ -121,7 +121,7 @@ void dropBodies(Module &M) {
 Capture captureModule(Module &M, const TargetMachine &Machine, const PipelineTuningOptions &Tuning,
                       OptimizationLevel Level) {
   Cc1Command Cc1 = currentCc1Command();
-  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  std::optional<HandoffFile> Handoff = HandoffFile::forDevice();
   UserCommand User = Handoff ? Handoff->userCommand() : UserCommand();
   PrefixMap Map(User.arguments);
   CapturedModule Captured{Cc1.unit(), Machine.getTargetCPU().str(), {}, captureBitcode(M, Level, Map)};
@@ -139,7 +139,7 @@ Capture captureModule(Module &M, const TargetMachine &Machine, const PipelineTun
 }
 
 PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
-  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  std::optional<HandoffFile> Handoff = HandoffFile::forDevice();
   if (!Handoff || !Machine)
     return PreservedAnalyses::all(); // the host compilation says so, once
   Capture Captured = captureModule(M, *Machine, Tuning, Level);

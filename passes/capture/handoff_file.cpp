@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "capture/handoff_file.h"
 
+#include "capture/driver_process.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <climits>
@@ -46,6 +48,30 @@ std::optional<HandoffFile> HandoffFile::inherited() {
   if (!Text || StringRef(Text).getAsInteger(10, Fd) || !isHandoff(Fd))
     return std::nullopt;
   return HandoffFile(Fd);
+}
+
+std::optional<HandoffFile> HandoffFile::forDevice() {
+  if (std::optional<HandoffFile> Inherited = inherited())
+    return Inherited;
+  std::optional<DriverProcess> Driver = DriverProcess::current();
+  int Fd = Driver ? Driver->makeTemporaryFile() : -1;
+  if (Fd < 0)
+    return std::nullopt;
+  struct stat Status;
+  if (fstat(Fd, &Status) == 0 && Status.st_size == 0) {
+    std::vector<std::string> Fields = Driver->command();
+    Fields.insert(Fields.begin(), Driver->directory());
+    handoff::append(Fd, {handoff::RecordKind::Command, std::move(Fields)});
+  }
+  return HandoffFile(Fd);
+}
+
+std::optional<HandoffFile> HandoffFile::forHost() {
+  if (std::optional<HandoffFile> Inherited = inherited())
+    return Inherited;
+  std::optional<DriverProcess> Driver = DriverProcess::current();
+  int Fd = Driver ? Driver->takeTemporaryFile() : -1;
+  return Fd < 0 ? std::nullopt : std::optional<HandoffFile>(HandoffFile(Fd));
 }
 
 std::vector<handoff::Record> HandoffFile::records() const { return handoff::decode(readAll(Fd)); }

@@ -26,10 +26,19 @@ struct UserCommand {
   std::vector<std::string> arguments;
 };
 
+/// Started by an R3 wrapper, a compilation inherits the file. Otherwise (--config, -fpass-plugin) the device
+/// compilation makes one among the temporary files that only the host compilation of the same driver command
+/// and source finds, and removes.
 class HandoffFile {
 public:
   /// The file that the environment names; nothing when the compiler was not started by an R3 wrapper.
   static std::optional<HandoffFile> inherited();
+
+  /// The inherited file, else a temporary one; nothing where none can be made.
+  static std::optional<HandoffFile> forDevice();
+
+  /// The inherited file, else the temporary one that this source's device compilation has made.
+  static std::optional<HandoffFile> forHost();
 
   UserCommand userCommand() const;
 
@@ -47,7 +56,7 @@ private:
 
   std::vector<handoff::Record> records() const;
 
-  int Fd; ///< inherited, not owned
+  int Fd; ///< open for as long as this process
 };
 
 } // namespace r3

@@ -48,7 +48,7 @@ PreservedAnalyses HostEmbed::run(Module &M, ModuleAnalysisManager &) {
   std::optional<FatBinary> Binary = findFatBinary(M);
   if (!Binary || !M.getTargetTriple().isOSBinFormatELF())
     return PreservedAnalyses::all();
-  std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+  std::optional<HandoffFile> Handoff = HandoffFile::forHost();
   if (!Handoff) {
     reportNotEmbedded(M, "compile with r3-clang or r3-clang++, device and host code in one command");
     return PreservedAnalyses::all();

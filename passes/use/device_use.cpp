@@ -154,7 +154,7 @@ private:
 
   /// Without a profile that could be read the build is a plain one, and tells so: it carries its IR.
   void handOver(const Module &M) {
-    std::optional<HandoffFile> Handoff = HandoffFile::inherited();
+    std::optional<HandoffFile> Handoff = HandoffFile::forDevice();
     if (!Handoff)
       return;
     bool KeepsIr = Settings.forCpu() || !Used;
