@@ -191,7 +191,7 @@ class _Winner:
         self, candidate: Candidate, choices: Choices
     ) -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
         """Options of the kernel, of its module, and those that a build cannot take."""
-        attributes, module, left_out = {}, {}, []
+        attributes, module, left_out = {}, {}, _specialised(candidate)
         for key, value in candidate.codegen:
             if key == "maxntid" and not (choices.launch_bounds or self._bounds_already(value)):
                 left_out.append(f"maxntid={value}: larger blocks would no longer launch (--launch-bounds takes it)")
@@ -249,6 +249,14 @@ class _Winner:
             rtol=self._plan.rtol,
             atol=self._plan.atol,
         )
+
+
+def _specialised(candidate: Candidate) -> list[str]:
+    """Constants in the code, which a build cannot take: it has one code for every launch."""
+    special = candidate.specialisation
+    texts = [f"argument {index}" for index, _ in special.arguments]
+    texts += [name for name, value in (("block", special.block), ("grid", special.grid)) if value is not None]
+    return [f"{', '.join(texts)} as constants: the build has one code for every launch"] if texts else []
 
 
 def _inverse(speedup: Interval | None) -> Interval | None:

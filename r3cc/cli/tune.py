@@ -42,6 +42,7 @@ DEFAULT_TIME = "15m"
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
+@click.option("--specialise", is_flag=True, help="Try arguments and launch dimensions as constants.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="r3", show_default=True, help="Or a control.")
 @click.option("--fresh", is_flag=True, help="Begin anew instead of going on with an interrupted search.")
 @click.option("--show-space", is_flag=True, help="Print what would be searched, and search nothing.")
@@ -57,6 +58,7 @@ def tune(
     numerics: str | None,
     rtol: float | None,
     atol: float | None,
+    specialise: bool,
     optimizer: str,
     fresh: bool,
     show_space: bool,
@@ -68,7 +70,8 @@ def tune(
     """
     with Store.open(store) as opened:
         chosen = opened.recording(recording).id
-        choices = choose(opened, chosen, kernels, device, kernel_options(numerics, rtol, atol))
+        options = kernel_options(numerics, rtol, atol, specialise)
+        choices = choose(opened, chosen, kernels, device, options)
         if show_space:
             _show_spaces(opened, chosen, choices, as_json)
             return
@@ -96,7 +99,9 @@ def _announce(search: Search, continued: bool) -> None:
     say(f"{'going on with' if continued else 'beginning'} search {search.id}")
 
 
-def kernel_options(numerics: str | None, rtol: float | None, atol: float | None) -> Callable[[Kernel], KernelOptions]:
+def kernel_options(
+    numerics: str | None, rtol: float | None, atol: float | None, specialise: bool = False
+) -> Callable[[Kernel], KernelOptions]:
     """The command line before the settings file's entry for a kernel."""
     settings = current_settings()
 
@@ -107,6 +112,7 @@ def kernel_options(numerics: str | None, rtol: float | None, atol: float | None)
             rtol=entry.rtol if rtol is None else rtol,
             atol=entry.atol if atol is None else atol,
             skip=entry.skip,
+            specialise=specialise,
         )
 
     return options_of

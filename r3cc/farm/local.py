@@ -24,6 +24,7 @@ from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, StoreLaunches
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status, TimingPlan
 from r3cc.replay.session import Job, Measurement, Rules
+from r3cc.replay.specialise import guard_problem
 from r3cc.store import Store
 from r3cc.store.model import Kernel, Launch
 from r3cc.store.variants import variants_folder
@@ -34,7 +35,8 @@ Result = TypeVar("Result")
 BASELINE_PLAN = TimingPlan(samples=8, held_out=True)
 """The baseline is measured once, and everything is compared with it."""
 
-_MeasureKey = tuple[str, LaunchConfiguration, bool, int]
+_Depth = tuple[bool, bool, int]
+_MeasureKey = tuple[str, LaunchConfiguration, _Depth]
 
 
 class LocalEvaluator:
@@ -58,7 +60,7 @@ class LocalEvaluator:
         self._closed = False
         self._codes: dict[CodeRequest, Future[CodeObject]] = {}
         self._measurements: dict[_MeasureKey, Future[Measurement]] = {}
-        self._evaluations: dict[tuple[str, bool, int], Future[Evaluation]] = {}
+        self._evaluations: dict[tuple[str, _Depth], Future[Evaluation]] = {}
         self._baseline: Future[Evaluation] | None = None
         self.pool = CompilePool(setup, compile_processes(settings), settings.compile_deadline_s)
         self.lane = DeviceLane(Setup(device, settings.transfer_deadline_s), turn)
@@ -105,7 +107,7 @@ class LocalEvaluator:
 
     def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
         """Queue a candidate."""
-        key = (candidate.id, plan.held_out, plan.samples)
+        key = (candidate.id, _depth(plan))
         with self._lock:
             if key not in self._evaluations:
                 self._evaluations[key] = self._start(candidate, plan)
@@ -129,7 +131,7 @@ class LocalEvaluator:
 
     def _measurement(self, code: CodeObject, launch: LaunchConfiguration, plan: TimingPlan) -> Future[Measurement]:
         assert code.path is not None and code.object_hash is not None
-        key = (code.object_hash, launch, plan.held_out, plan.samples)
+        key = (code.object_hash, launch, _depth(plan))
         job = Job(code.path, launch, plan)
         with self._lock:
             if key not in self._measurements:
@@ -174,7 +176,8 @@ class LocalEvaluator:
     def _rejection(self, candidate: Candidate) -> str | None:
         limits = (self.lane.properties.limits if self.lane.properties else None) or Limits()
         problems = (problem(derive(launch, candidate.launch), limits) for launch in self._launches)
-        return bad_codegen(candidate.codegen, self._device_kind) or next(filter(None, problems), None)
+        unguarded = (guard_problem(candidate, launch) for launch in self._launches)
+        return bad_codegen(candidate.codegen, self._device_kind) or next(filter(None, (*problems, *unguarded)), None)
 
     def close(self) -> None:
         """End all processes."""
@@ -190,6 +193,11 @@ class LocalEvaluator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _depth(plan: TimingPlan) -> _Depth:
+    """What tells one measurement of a candidate from another."""
+    return plan.held_out, plan.perturbed, plan.samples
 
 
 def check_device(kernel: Kernel, device: str | None) -> str:

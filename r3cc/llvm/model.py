@@ -83,6 +83,17 @@ _RECORDED = frozenset(
 )
 
 
+class SpecialiseRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a kernel's code shall take for granted."""
+
+    kernel: str
+    arguments: tuple[str, ...] = ()
+    """Parameter index and bytes in hex, lowest first: ``"2=10270000"``."""
+    block: str | None = None
+    """``"128,1,1"``; so is ``grid``."""
+    grid: str | None = None
+
+
 class CompileResult(msgspec.Struct, frozen=True):
     """What one compile made."""
 

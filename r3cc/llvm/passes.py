@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.llvm.model import CompileRequest, CompileResult, ModuleDescription, PassList
+from r3cc.llvm.model import CompileRequest, CompileResult, ModuleDescription, PassList, SpecialiseRequest
 from r3cc.toolchain.native import native_library
 
 LIBRARY = "libR3Passes.so"
@@ -73,6 +73,10 @@ class Passes:
         """Bitcode with that kernel alone, computing what it computed in the whole module."""
         return self._with_kernel(self._library.r3_extract, bitcode, kernel)[0]
 
+    def specialise(self, bitcode: bytes, request: SpecialiseRequest) -> bytes:
+        """Extracted bitcode with constants in place of what the request names."""
+        return self._with_request(self._library.r3_specialise, bitcode, msgspec.json.encode(request))[0]
+
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """PTX for a device module, an object for a host module; equal inputs give equal bytes."""
         output, report = self._with_request(self._library.r3_compile, bitcode, msgspec.json.encode(request))
@@ -81,6 +85,14 @@ class Passes:
     def lower_to_host(self, bitcode: bytes, cpu: str = "native") -> bytes:
         """Host bitcode of a device module, for the cpu device; ``compile`` makes the object of it."""
         return self._with_request(self._library.r3_lower_to_host, bitcode, msgspec.json.encode({"cpu": cpu}))[0]
+
+    def host_without(self, lowered: bytes, kernel: str) -> bytes:
+        """A lowered module without one kernel's code, which ``host_alone`` of the kernel brings at link."""
+        return self._with_kernel(self._library.r3_host_without, lowered, kernel)[0]
+
+    def host_alone(self, lowered: bytes, kernel: str) -> bytes:
+        """The code of a kernel that was extracted and lowered, for the link with ``host_without``."""
+        return self._with_kernel(self._library.r3_host_alone, lowered, kernel)[0]
 
     def kernel_digest(self, bitcode: bytes, kernel: str) -> str:
         """Canonical hash of the kernel's closure: stays when unrelated code is edited."""
@@ -134,7 +146,10 @@ def _declare(library: ctypes.CDLL) -> None:
         "r3_describe": ([ctypes.c_char_p, ctypes.c_size_t], ctypes.c_void_p),
         "r3_extract": (bitcode_call, ctypes.c_void_p),
         "r3_compile": (bitcode_call, ctypes.c_void_p),
+        "r3_specialise": (bitcode_call, ctypes.c_void_p),
         "r3_lower_to_host": (bitcode_call, ctypes.c_void_p),
+        "r3_host_without": (bitcode_call, ctypes.c_void_p),
+        "r3_host_alone": (bitcode_call, ctypes.c_void_p),
         "r3_kernel_digest": (bitcode_call, ctypes.c_void_p),
         "r3_parse_pipeline": ([ctypes.c_char_p], ctypes.c_void_p),
         "r3_list_passes": ([ctypes.c_char_p], ctypes.c_void_p),

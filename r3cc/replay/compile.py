@@ -19,7 +19,7 @@ import msgspec
 from r3cc.llvm import CompileRequest, CompileResult
 from r3cc.replay.codegen import LLVM_PREFIX, BuildOptions, Options
 from r3cc.replay.facts import KernelFacts
-from r3cc.replay.model import Candidate, Status
+from r3cc.replay.model import Candidate, Specialisation, Status
 
 
 class CodeRequest(msgspec.Struct, frozen=True):
@@ -28,11 +28,12 @@ class CodeRequest(msgspec.Struct, frozen=True):
     pipeline: str | None = None
     codegen: Options = ()
     variant: str | None = None
+    specialisation: Specialisation = Specialisation()
 
     @classmethod
     def of(cls, candidate: Candidate) -> CodeRequest:
         """A candidate without its launch configuration."""
-        return cls(candidate.pipeline, candidate.codegen, candidate.variant)
+        return cls(candidate.pipeline, candidate.codegen, candidate.variant, candidate.specialisation)
 
     @property
     def llvm_options(self) -> tuple[str, ...]:
@@ -110,8 +111,8 @@ class Target(Protocol):
         """Versions of the tools: another identity, another cache entry."""
         ...
 
-    def extract(self) -> bytes:
-        """The module with the kernel alone, ready for pipelines. Raises :class:`CompileFailure`."""
+    def extract(self, specialisation: Specialisation) -> bytes:
+        """The module with the kernel alone, specialised, ready for pipelines. Raises :class:`CompileFailure`."""
         ...
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
@@ -140,26 +141,27 @@ class Compiler:
         self._recorded = BuildOptions.recorded(setup.info)
         self._identity = f"{target.identity} {setup.info['module']} {setup.kernel}"
         self._kernel = setup.kernel
-        self._extracted: bytes | None = None
+        self._extracted: dict[Specialisation, bytes] = {}
 
     def compile(self, request: CodeRequest) -> CodeObject:
         """A request's code object, from the cache if it is there."""
         options = self._recorded.changed(request.pipeline, request.codegen)
-        key = digest(self._identity.encode(), msgspec.json.encode(options))
+        special = () if request.specialisation == Specialisation() else (msgspec.json.encode(request.specialisation),)
+        key = digest(self._identity.encode(), msgspec.json.encode(options), *special)
         known = self._cache.get(key)
         if known:
             return known
         try:
-            made = self._build(options)
+            made = self._build(options, request.specialisation)
         except CompileFailure as failure:
             return CodeObject(failure.status, str(failure))
         self._cache.put(key, made)
         return made
 
-    def _build(self, options: BuildOptions) -> CodeObject:
-        if self._extracted is None:
-            self._extracted = self._target.extract()
-        compiled = self._target.compile(self._extracted, options.request)
+    def _build(self, options: BuildOptions, specialisation: Specialisation) -> CodeObject:
+        if specialisation not in self._extracted:
+            self._extracted[specialisation] = self._target.extract(specialisation)
+        compiled = self._target.compile(self._extracted[specialisation], options.request)
         waves = compiled.occupancy.get(self._kernel)
         occupancy = {} if waves is None else {"occupancy": waves}
         phases = {"compile_ir": compiled.optimise_ns, "codegen": compiled.codegen_ns}

@@ -37,6 +37,8 @@ class KernelPlan(msgspec.Struct, frozen=True):
     atol: float | None = None
     changes_module: bool = False
     """Module-scope knobs were searched for it."""
+    specialise: bool = False
+    """Specialisations were searched for it."""
 
 
 class UnitPlan(msgspec.Struct, frozen=True):

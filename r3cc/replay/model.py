@@ -51,8 +51,19 @@ class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
     shared: int | None = None
 
 
+class Specialisation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a kernel's code takes for granted: right only for launches that have it."""
+
+    arguments: tuple[tuple[int, str], ...] = ()
+    """Scalar parameters by index, sorted, with their bytes in hex, lowest first."""
+    block: Dim3 | None = None
+    """Block that is launched."""
+    grid: Dim3 | None = None
+    """Grid that is launched."""
+
+
 class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Pipeline + code-generation options + launch configuration (+ variant, from remix).
+    """Pipeline + code-generation options + launch configuration + specialisation (+ variant, from remix).
 
     ``pipeline`` None and an empty ``codegen`` mean the recorded build's own. ``codegen`` holds sorted (key, value)
     pairs, the keys those of ``r3cc.tune.space``'s knobs: ``opt-level``, ``fp-contract``, ``maxntid``, ``minctasm``,
@@ -63,6 +74,7 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
     codegen: tuple[tuple[str, str], ...] = ()
     launch: LaunchConfiguration = LaunchConfiguration()
     variant: str | None = None
+    specialisation: Specialisation = Specialisation()
 
     def canonical(self) -> bytes:
         """The one JSON form: equal candidates have equal bytes."""
@@ -135,3 +147,5 @@ class TimingPlan(msgspec.Struct, frozen=True):
     """Stop sampling once the ratio to baseline is surely above this value (the incumbent's)."""
     held_out: bool = False
     """Validate on the held-out launches as well."""
+    perturbed: bool = False
+    """Validate every launch on perturbed inputs as well, with the original kernel as the reference."""

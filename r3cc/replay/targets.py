@@ -28,8 +28,10 @@ from r3cc.llvm import (
     resources_of,
 )
 from r3cc.replay.compile import Assembled, CompileFailure, CompileSetup, Target
+from r3cc.replay.elements import FLOATS
 from r3cc.replay.facts import KernelFacts
-from r3cc.replay.model import Status
+from r3cc.replay.model import Specialisation, Status
+from r3cc.replay.specialise import request_of
 from r3cc.toolchain.cuda import find_ptxas
 from r3cc.toolchain.llvm import find_llvm_program
 from r3cc.toolchain.native import native_library
@@ -70,9 +72,9 @@ class NvptxTarget:
         """LLVM's and ptxas' versions and the architecture."""
         return f"{self._module.identity} ptxas {self._ptxas.version} {self._architecture}"
 
-    def extract(self) -> bytes:
+    def extract(self, specialisation: Specialisation) -> bytes:
         """The kernel alone."""
-        return self._module.extract()
+        return self._module.extract(specialisation)
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """PTX."""
@@ -112,9 +114,9 @@ class AmdgcnTarget:
         """LLVM's and the linker's versions."""
         return f"{self._module.identity} amdgcn {self._linker.version}"
 
-    def extract(self) -> bytes:
+    def extract(self, specialisation: Specialisation) -> bytes:
         """The kernel alone."""
-        return self._module.extract()
+        return self._module.extract(specialisation)
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """Object."""
@@ -133,6 +135,12 @@ class AmdgcnTarget:
         """Element types and constants."""
         return self._module.facts()
 
+    def revised(self, setup: CompileSetup) -> Self:
+        """The same tools for another revision of the module."""
+        other = copy.copy(self)
+        other._module = self._module.revised(setup)
+        return other
+
 
 class HostTarget:
     """Host objects from lowered IR, linked into shared objects for libr3cpu."""
@@ -146,9 +154,9 @@ class HostTarget:
         """LLVM's and the linker's versions, and the host that code is made for."""
         return f"{self._module.identity} host {self._linker.version} {_host()}"
 
-    def extract(self) -> bytes:
+    def extract(self, specialisation: Specialisation) -> bytes:
         """The kernel alone, lowered to the host: pipelines run on that."""
-        extracted = self._module.extract()
+        extracted = self._module.extract(specialisation)
         return attempt(lambda: self._module.passes.lower_to_host(extracted))
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
@@ -194,8 +202,11 @@ class _Module:
         other._bitcode = setup.bitcode.read_bytes()
         return other
 
-    def extract(self) -> bytes:
-        return attempt(lambda: self.passes.extract(self._bitcode, self.kernel))
+    def extract(self, specialisation: Specialisation) -> bytes:
+        alone = attempt(lambda: self.passes.extract(self._bitcode, self.kernel))
+        if specialisation == Specialisation():
+            return alone
+        return attempt(lambda: self.passes.specialise(alone, request_of(self.kernel, specialisation)))
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         return attempt(lambda: self.passes.compile(bitcode, request))
@@ -212,6 +223,8 @@ def kernel_facts(module: ModuleDescription, name: str) -> KernelFacts:
         parameter_elements={int(index): element for index, element in kernel.element_types.items()},
         global_elements=dict(kernel.global_element_types),
         constants=frozenset(each.name for each in module.globals if each.space == "constant"),
+        globals=frozenset(kernel.globals),
+        scalars={number: each.type for number, each in enumerate(kernel.parameters) if each.type in FLOATS},
     )
 
 

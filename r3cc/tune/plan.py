@@ -20,6 +20,7 @@ from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
 from r3cc.tune.space import Space, SpaceSummary
+from r3cc.tune.specialisation import Constants, constants
 from r3cc.tune.unit import Member, Unit, UnitEvaluator, UnitSpace
 
 COVERED = 0.9
@@ -33,6 +34,8 @@ class KernelOptions(msgspec.Struct, frozen=True):
     rtol: float | None = None
     atol: float | None = None
     skip: bool = False
+    specialise: bool = False
+    """Arguments and launch dimensions may become constants."""
 
 
 OptionsOf = Callable[[Kernel], KernelOptions]
@@ -61,6 +64,7 @@ class Choice(msgspec.Struct, frozen=True):
             rtol=self.options.rtol,
             atol=self.options.atol,
             changes_module=self.alone,
+            specialise=self.options.specialise,
         )
 
 
@@ -169,7 +173,8 @@ def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) 
     shapes = {Shape(launch.grid, launch.block, launch.shared) for launch in launches}
     pipeline = str(setup.info["codegen"]["pipeline"])
     ordered = sorted(shapes, key=lambda shape: (shape.block, shape.grid, shape.shared))
-    return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline)
+    special = constants(description, launches) if choice.options.specialise else Constants()
+    return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline, constants=special)
 
 
 def knobs_of(choice: Choice) -> tuple[Knob, ...]:

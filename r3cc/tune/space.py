@@ -15,6 +15,7 @@ from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, BasePipeline
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.passes import Vocabulary
+from r3cc.tune.specialisation import PREFIX, Constants
 
 BLOCK_WHAT = "threads a block; the grid follows"
 
@@ -31,7 +32,10 @@ class Space:
         shapes: Sequence[Shape],
         recorded_pipeline: str = DEFAULT,
         unit_values: Options = (),
+        constants: Constants = Constants(),  # noqa: B008
     ) -> None:
+        self.constants = constants
+        """What the kernel's code may take for granted."""
         self.unit_values = unit_values
         """Module-scope values that the kernel's unit is built with."""
         self.base = base
@@ -40,12 +44,19 @@ class Space:
         self.shapes = tuple(shapes)
         self.recorded_pipeline = recorded_pipeline
         self._own_knobs = tuple(knobs)
-        self.knobs = (*knobs, *self._block_knob())
+        self.knobs = (*knobs, *self._block_knob(), *constants.knobs())
 
     def under(self, values: Options) -> Space:
         """The same space in a unit that is built with these module-scope values."""
         return Space(
-            self.base, self.vocabulary, self._own_knobs, self.facts, self.shapes, self.recorded_pipeline, values
+            self.base,
+            self.vocabulary,
+            self._own_knobs,
+            self.facts,
+            self.shapes,
+            self.recorded_pipeline,
+            values,
+            self.constants,
         )
 
     @property
@@ -58,12 +69,16 @@ class Space:
         pipeline = self.base.apply(genotype.edits)
         knobs = dict((*self.unit_values, *genotype.knobs))
         block = _dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
+        special = [key for key in knobs if key.startswith(PREFIX)]
+        for key in special:
+            del knobs[key]
         if "maxntid" in knobs or "minctasm" in knobs:  # ptxas ignores minctasm without maxntid
             knobs["maxntid"] = ",".join(map(str, block or self._recorded_block()))
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,
             codegen=tuple(sorted((*knobs.items(), *(EXPANDED_OPTIONS if pipeline != DEFAULT else ())))),
             launch=LaunchConfiguration(block=block),
+            specialisation=self.constants.chosen(special, self.shapes, block),
         )
 
     def changes(self, genotype: Genotype) -> tuple[str, ...]:
@@ -72,7 +87,14 @@ class Space:
         edits = map(str, genotype.edits) if pipeline != DEFAULT else ()
         o3 = (DEFAULT,) if pipeline == DEFAULT != self.recorded_pipeline else ()
         unit = (f"{key}={value} for its whole unit" for key, value in self.unit_values)
-        return (*o3, *edits, *(f"{key}={value}" for key, value in genotype.knobs), *unit)
+        return (*o3, *edits, *map(self._knob_text, genotype.knobs), *unit)
+
+    def _knob_text(self, knob: tuple[str, str]) -> str:
+        key, value = knob
+        if not key.startswith(PREFIX):
+            return f"{key}={value}"
+        arguments = {f"{PREFIX}{index}": text for index, _, text in self.constants.arguments}
+        return f"specialised: {arguments.get(key, key.removeprefix(PREFIX))}"
 
     def _block_knob(self) -> tuple[Knob, ...]:
         blocks = legal_blocks(self.facts, self.shapes)

@@ -1,0 +1,96 @@
+"""What a search may take for granted: only what every recorded launch has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from r3cc.replay.model import Candidate, LaunchConfiguration, Specialisation
+from r3cc.replay.specialise import guard_problem
+from r3cc.store.model import Dim3, Launch, Parameter
+from r3cc.tune.blocks import Shape
+from r3cc.tune.edits import BasePipeline
+from r3cc.tune.genotype import Genotype
+from r3cc.tune.space import Space
+from r3cc.tune.specialisation import Constants, constants
+from tests.tune.synthetic import BASE_TEXT, describe
+
+FACTS = describe(
+    parameters=[
+        {"offset": 0, "size": 4, "type": "i32", "name": "n"},
+        {"offset": 4, "size": 4, "type": "i32", "name": "step"},
+        {"offset": 8, "size": 8, "type": "double", "name": "dt"},
+        {"offset": 16, "size": 8, "type": "ptr", "name": "x"},
+    ],
+    reads_grid_size=True,
+)
+
+
+def launch(n: int, step: int, grid: Dim3 = (8, 1, 1), block: Dim3 = (128, 1, 1)) -> Launch:
+    arguments = n.to_bytes(4, "little") + step.to_bytes(4, "little") + bytes(16)
+    fields = {
+        "launch": f"l{step}",
+        "grid": grid,
+        "block": block,
+        "arguments": arguments,
+        "parameters": tuple(Parameter(*pair) for pair in ((0, 4), (4, 4), (8, 8), (16, 8))),
+    }
+    blank = dict.fromkeys(Launch.__struct_fields__, None)
+    return Launch(**{**blank, **fields})  # type: ignore[arg-type]
+
+
+def space(special: Constants) -> Space:
+    return Space(BasePipeline(BASE_TEXT), {}, (), FACTS, [Shape((8, 1, 1), (128, 1, 1))], constants=special)
+
+
+def test_only_integers_that_every_launch_shares_are_offered() -> None:
+    found = constants(FACTS, [launch(1000, 1), launch(1000, 2)])
+    assert [(index, value) for index, value, _ in found.arguments] == [(0, "e8030000")]
+    assert [knob.key for knob in found.knobs()] == ["specialise:0", "specialise:block", "specialise:grid"]
+    assert found.arguments[0][2] == "n = 1000"
+
+
+def test_dimensions_that_differ_are_not_offered() -> None:
+    found = constants(FACTS, [launch(1000, 1), launch(1000, 1, (4, 1, 1))])
+    assert (found.block, found.grid) == (True, False)
+    found = constants(FACTS, [launch(1000, 1), launch(1000, 1, (4, 1, 1), (64, 1, 1))])
+    assert (found.block, found.grid) == (False, False)
+    assert constants(FACTS, []) == Constants()
+
+
+def test_the_code_knows_the_block_and_grid_that_are_launched() -> None:
+    chosen = space(constants(FACTS, [launch(1000, 1)]))
+    knobs = (("block", "32,1,1"), ("specialise:0", "recorded"), ("specialise:block", "launched"))
+    candidate = chosen.candidate(Genotype((), (*knobs, ("specialise:grid", "launched"))))
+    assert candidate.specialisation == Specialisation(((0, "e8030000"),), (32, 1, 1), (32, 1, 1))
+    assert candidate.codegen == ()
+    assert "specialised: n = 1000" in chosen.changes(Genotype((), knobs))
+    assert chosen.candidate(Genotype()) == Candidate()
+
+
+@pytest.mark.parametrize(
+    ("special", "part"),
+    [
+        (Specialisation(((0, "00000000"),)), "argument 0"),
+        (Specialisation(((7, "00000000"),)), "argument 7"),
+        (Specialisation((), (64, 1, 1)), "block 64,1,1"),
+        (Specialisation((), None, (9, 1, 1)), "grid 9,1,1"),
+        (Specialisation(((0, "e8030000"),), (128, 1, 1), (8, 1, 1)), None),
+    ],
+)
+def test_a_launch_outside_the_guard_is_no_launch_for_the_code(special: Specialisation, part: str | None) -> None:
+    found = guard_problem(Candidate(specialisation=special), launch(1000, 1))
+    assert found is None if part is None else part in (found or "")
+
+
+def test_the_guard_looks_at_what_is_launched_not_at_what_was_recorded() -> None:
+    candidate = Candidate(
+        launch=LaunchConfiguration(block=(64, 1, 1)), specialisation=Specialisation((), (64, 1, 1), (16, 1, 1))
+    )
+    assert guard_problem(candidate, launch(1000, 1)) is None
+
+
+def test_candidates_without_one_keep_their_ids(tmp_path: Path) -> None:
+    assert msgspec.json.decode(Candidate("default<O3>").canonical()) == {"pipeline": "default<O3>"}
