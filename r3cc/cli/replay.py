@@ -80,7 +80,7 @@ def replay(
         found = opened.find_kernel(kernel, recording)
         settings = _settings(found, numerics, rtol, atol, l2)
         with LocalEvaluator.open(opened, found, device, settings, recording) as evaluator:
-            plan = TimingPlan(samples=samples, held_out=True)
+            plan = TimingPlan(samples=samples, held_out=True, perturbed=variant is not None)
             evaluation = evaluator.submit(candidate, plan).result()
             used = evaluator.device
     if as_json:

@@ -8,10 +8,12 @@ import threading
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 
+import msgspec
+
 from r3cc.devices.base import Properties
 from r3cc.errors import R3Error
 from r3cc.farm.device_worker import OpenSession, Ready, Refused, Setup
-from r3cc.farm.process import DeadlineMissed, ProcessDied, SupervisedProcess
+from r3cc.farm.process import DeadlineMissed, ProcessDied, ProcessLost, SupervisedProcess
 from r3cc.replay.model import Status
 from r3cc.replay.session import Job, Measurement
 from r3cc.replay.stages import Stage
@@ -41,6 +43,7 @@ class DeviceLane:
         self._closed = False
         self.properties: Properties | None = None
         """What the device is, once a worker has started."""
+        self._perturbable = True
         self.restarts = 0
         """Workers that were replaced."""
         self._thread = threading.Thread(target=self._run, name=f"r3 {setup.device}", daemon=True)
@@ -90,19 +93,34 @@ class DeviceLane:
         if failure:
             return failure
         assert self._worker is not None
+        if job.plan.perturbed and not self._perturbable:
+            job = msgspec.structs.replace(job, plan=msgspec.structs.replace(job.plan, perturbed=False))
         try:
             measured: Measurement = self._worker.ask(job, self._setup.transfer_deadline_s)
-        except DeadlineMissed as error:
-            self._drop()
-            status = Status.TIMEOUT if error.stage is Stage.LAUNCH else Status.WORKER_LOST
-            return Measurement(status, f"the device worker gave {error}")
-        except ProcessDied as error:
-            self._drop()
-            status = Status.DEVICE_FAULT if -error.exit_code in FAULT_SIGNALS else Status.WORKER_LOST
-            return Measurement(status, f"the device worker was {error}")
+        except ProcessLost as error:
+            if error.stage is Stage.REFERENCE:
+                return self._measure_unperturbed(job)
+            return self._lost(error)
+        if measured.reference_failed:
+            return self._measure_unperturbed(job)
         if measured.device_lost:
             self._drop()
         return measured
+
+    def _measure_unperturbed(self, job: Job) -> Measurement:
+        """The original kernel does not survive perturbed inputs: this one is judged without, as all later ones."""
+        self._drop()
+        self._perturbable = False
+        return self._measure(job)
+
+    def _lost(self, error: ProcessLost) -> Measurement:
+        self._drop()
+        if isinstance(error, DeadlineMissed):
+            status = Status.TIMEOUT if error.stage is Stage.LAUNCH else Status.WORKER_LOST
+            return Measurement(status, f"the device worker gave {error}")
+        assert isinstance(error, ProcessDied)
+        status = Status.DEVICE_FAULT if -error.exit_code in FAULT_SIGNALS else Status.WORKER_LOST
+        return Measurement(status, f"the device worker was {error}")
 
     def _ensure_worker(self) -> Measurement | None:
         """Start a worker and open its session unless there is one; what went wrong, None if nothing."""

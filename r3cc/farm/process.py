@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -65,6 +66,18 @@ class DeadlineMissed(ProcessLost):
     """It did not answer in time, and was killed."""
 
 
+_NEEDED = re.compile(
+    r"(PATH|LD_LIBRARY_PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TMP|TEMP|TZ|LANG|VIRTUAL_ENV|CONDA_PREFIX|"
+    r"(LC|PYTHON|R3|CUDA|CUDAToolkit|NVIDIA|HIP|HSA|ROCM|ROCR|GPU|AMD|OMP|SLURM|FLUX)_?\w*)"
+)
+_SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
+
+
+def harmless_environment() -> dict[str, str]:
+    """The variables that a worker may need. What runs there is not to be trusted, and keys are not for it."""
+    return {name: value for name, value in os.environ.items() if _NEEDED.fullmatch(name) and not _SECRET.search(name)}
+
+
 class SupervisedProcess:
     """Runs ``main`` of a module of ours; requests and answers are pickled over a socket.
 
@@ -84,7 +97,7 @@ class SupervisedProcess:
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
             start_new_session=True,  # killed with its children; an interrupt at the terminal is ours alone
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env=harmless_environment() | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )
         theirs.close()
         self._connection = Connection(ours.detach())

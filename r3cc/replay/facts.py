@@ -12,3 +12,7 @@ class KernelFacts(msgspec.Struct, frozen=True):
     parameter_elements: dict[int, str] = {}
     global_elements: dict[str, str] = {}
     constants: frozenset[str] = frozenset()
+    globals: frozenset[str] = frozenset()
+    """Variables that the kernel can reach."""
+    scalars: dict[int, str] = {}
+    """Types of floating-point arguments, by index."""

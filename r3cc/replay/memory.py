@@ -220,6 +220,10 @@ class Block:
         patches = [(part, _download(device, address, part)) for part in self._strays]
         return Overlay(self._after, patches)
 
+    def recorded(self) -> Overlay:
+        """The image after the launch."""
+        return Overlay(self._after, [])
+
     def widen(self, left: Overlay, right: Overlay) -> None:
         """Take the difference between two replays of the baseline into the areas' spread."""
         ranges = union(left.ranges + right.ranges)
@@ -245,9 +249,17 @@ class Block:
 class BoundMemory:
     """A launch's memory together with the globals of one loaded code."""
 
-    def __init__(self, device: Device, blocks: Sequence[tuple[int, Block]], constants: frozenset[str]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        blocks: Sequence[tuple[int, Block]],
+        constants: frozenset[str],
+        unwritten: Sequence[Mismatch] = (),
+    ) -> None:
+        """``unwritten``: variables that the recorded launch changed and that the code does not even have."""
         self._device = device
         self._blocks = blocks
+        self._unwritten = unwritten
         self._checked = [(address, block) for address, block in blocks if block.label not in constants]
 
     def restore(self) -> None:
@@ -257,13 +269,18 @@ class BoundMemory:
 
     def judge(self, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
         """Compare all memory with the recorded result, whether the recorded launch wrote to it or not."""
-        return [
+        found = [
             mismatch for address, block in self._checked for mismatch in block.judge(self._device, address, tolerances)
         ]
+        return [*found, *self._unwritten]
 
     def observe(self) -> list[Overlay]:
         """What a replay of the baseline left, to be given to ``widen``."""
         return [block.observe(self._device, address) for address, block in self._checked]
+
+    def recorded(self) -> list[Overlay]:
+        """What is in the images after the launch, to be given to ``widen``."""
+        return [block.recorded() for _, block in self._checked]
 
     def widen(self, left: Sequence[Overlay], right: Sequence[Overlay]) -> None:
         """Take the difference between two replays of the baseline into the spread."""
@@ -298,14 +315,18 @@ class LaunchMemory:
     def bind(self, code: Code) -> BoundMemory:
         """This memory and the globals of a code. Raises :class:`LoadError` where one has another size."""
         blocks = list(self._spans)
+        unwritten = []
         for image, area in self._globals:
             place = code.global_range(image.name)
             if place is None:
-                continue  # the kernel does not reach it
+                # The kernel does not reach it, and must not where the recorded one changed it.
+                if image.before != image.after and image.name in self._facts.globals - self._facts.constants:
+                    unwritten.append(Mismatch(f"{image.name}, which the code no longer has", area.element, 1, 0.0, 0.0))
+                continue
             if place.size != image.size:
                 raise LoadError(f"{image.name} has {place.size} bytes in this code, {image.size} were recorded")
             blocks.append((place.address, self._global_block(image, area)))
-        return BoundMemory(self._device, blocks, self._facts.constants)
+        return BoundMemory(self._device, blocks, self._facts.constants, unwritten)
 
     def _span_block(self, span: Range) -> Block:
         regions = [region for region in self._regions if span.holds(Range(region.address, region.size))]

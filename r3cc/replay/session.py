@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from r3cc.devices.base import (
     Arguments,
@@ -26,14 +28,16 @@ from r3cc.devices.base import (
 )
 from r3cc.replay import elements
 from r3cc.replay.facts import KernelFacts
+from r3cc.replay.floor import shortest_ns, write_rate
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
 from r3cc.replay.model import Interval, L2State, LaunchConfiguration, Mismatch, Numerics, Status, TimingPlan
+from r3cc.replay.perturbed import PerturbedLaunches
 from r3cc.replay.sampling import SHORTEST_NS, Runnable, Sampler, launches_per_sample, states
 from r3cc.replay.stages import Stage, Watch
 from r3cc.replay.statistics import interval
-from r3cc.store.model import Launch
+from r3cc.store.model import GlobalImage, Launch, Region
 
 _FEWEST_SAMPLES = 2
 """Samples before a candidate may be abandoned."""
@@ -80,6 +84,8 @@ class Measurement(msgspec.Struct, frozen=True):
     mark_overhead_ns: float = 0.0
     resources: dict[str, int] = {}
     phases_ns: dict[str, int] = {}
+    reference_failed: bool = False
+    """The original kernel itself failed on perturbed inputs: the candidate is not judged."""
 
     @property
     def device_lost(self) -> bool:
@@ -100,6 +106,8 @@ class _Case:
         )
         self.expected_ns = 0.0
         """The baseline's time."""
+        self.shortest_ns: float | None = None
+        """What no kernel beats; None until it is asked for."""
 
     def runnable(self, code: Code, function: Function, geometry: Geometry) -> Runnable:
         """This launch with a code's kernel and globals."""
@@ -113,6 +121,10 @@ class _Samples:
         self.case = case
         self.candidate: list[float] = []
         self.baseline: list[float] = []
+
+
+class _ReferenceFailed(Exception):
+    """The original kernel failed on perturbed inputs."""
 
 
 class ReplaySession:
@@ -132,6 +144,9 @@ class ReplaySession:
         self._phases: Counter[str] = Counter()
         self._tolerances = _Tolerances(rules)
         self._current: _Case | None = None
+        self._source = PerturbedLaunches(source)
+        self._perturbed: dict[_Case, _Case | None] = {}
+        self._write_rate = 0.0
         with self._stage(Stage.PREPARE):
             recorded = source.launches()
             self._reserve([each.launch for each in recorded])
@@ -158,6 +173,10 @@ class ReplaySession:
         try:
             with self._loaded(job.code) as code:
                 return self._judge(code, code.function(self._facts.name), job)
+        except _ReferenceFailed as error:
+            cause = error.__cause__
+            assert isinstance(cause, DeviceError)
+            return Measurement(status_of(cause), str(cause), reference_failed=True)
         except DeviceError as error:
             return Measurement(status_of(error), str(error), phases_ns=dict(self._phases))
 
@@ -168,18 +187,23 @@ class ReplaySession:
             if reason:
                 return Measurement(Status.REJECTED, reason)
         resources = function.resources
-        for number, case in enumerate(reversed(cases)):
+        checks = [(case, "the recorded result") for case in reversed(cases)]
+        if job.plan.perturbed:
+            made = (self._perturbed_case(case) for case in reversed(cases))
+            checks += [(case, "the original kernel's result on perturbed inputs") for case in made if case]
+        for number, (case, reference) in enumerate(checks):
             found = self._validate(case, code, function, job.launch)
             if found:
                 return Measurement(
                     Status.MISMATCH,
-                    f"{case.launch.launch}: {len(found)} piece(s) of memory differ from the recorded result",
+                    f"{case.launch.launch}: {len(found)} piece(s) of memory differ from {reference}",
                     mismatches=tuple(found),
-                    launches=number,
+                    launches=min(number, len(cases)),
                     resources=resources,
                     phases_ns=dict(self._phases),
                 )
-        return self._time(code, function, job, len(cases), resources)
+        measured = self._time(code, function, job, len(cases), resources)
+        return self._doubted(measured, job) if job.plan.held_out else measured
 
     def _validate(
         self, case: _Case, code: Code, function: Function, configuration: LaunchConfiguration
@@ -200,9 +224,7 @@ class ReplaySession:
             samples = _Samples(case)
             measured.append(samples)
             candidate = case.runnable(code, function, derive(case.launch, job.launch))
-            message = self._sample(sampler, samples, candidate, measured, job.plan)
-            with self._stage(Stage.CHECK):
-                mismatches = candidate.memory.judge(self._tolerances)
+            message, mismatches = self._sample(sampler, samples, candidate, measured, job.plan)
             if message or mismatches:
                 break
         message = message or _late(sampler)
@@ -225,8 +247,8 @@ class ReplaySession:
 
     def _sample(
         self, sampler: Sampler, samples: _Samples, candidate: Runnable, measured: list[_Samples], plan: TimingPlan
-    ) -> str:
-        """Take a launch's samples; says why it stopped early, "" if it did not.
+    ) -> tuple[str, list[Mismatch]]:
+        """Take a launch's samples; says why it stopped early, "" if it did not, and what differs after a timed launch.
 
         Samples are balanced blocks, the candidate on the outside in every other one and in the last, so that the memory
         of a timed launch is checked.
@@ -244,6 +266,12 @@ class ReplaySession:
             with self._launch_stage(case, 12 * count):
                 outside, inside = (candidate, baseline) if candidate_outside else (baseline, candidate)
                 times = sampler.block(outside, inside, count)
+            if candidate_outside and plan.held_out and number + 1 < total:  # finalists: after more than the last launch
+                mismatches = self._differences(candidate)
+                if mismatches:
+                    samples.candidate.append(times[0])
+                    samples.baseline.append(times[1])
+                    return "", mismatches
             samples.candidate.append(times[0 if candidate_outside else 1])
             samples.baseline.append(times[1 if candidate_outside else 0])
             if plan.abandon_above is not None and len(samples.candidate) >= _FEWEST_SAMPLES:
@@ -251,8 +279,90 @@ class ReplaySession:
                 if ratio.low > plan.abandon_above:
                     if not candidate_outside:
                         self._run(case, candidate)
-                    return f"abandoned after {len(samples.candidate)} samples: slower than {plan.abandon_above:.3f}"
-        return ""
+                    slower = f"slower than {plan.abandon_above:.3f}"
+                    return f"abandoned after {len(samples.candidate)} samples: {slower}", self._differences(candidate)
+        return "", self._differences(candidate)
+
+    def _differences(self, candidate: Runnable) -> list[Mismatch]:
+        """What a launch left that it should not have."""
+        with self._stage(Stage.CHECK):
+            return candidate.memory.judge(self._tolerances)
+
+    def _doubted(self, measured: Measurement, job: Job) -> Measurement:
+        """A time that no kernel can have is no time, until a person has looked at it."""
+        if measured.status is not Status.OK or measured.time_ns is None:
+            return measured
+        if not self._write_rate:
+            with self._stage(Stage.PREPARE):
+                self._write_rate = write_rate(self._device)
+        floor = weight = 0.0
+        for case in self._cases:
+            if case.shortest_ns is None:
+                with self._stage(Stage.PREPARE):
+                    case.shortest_ns = shortest_ns(_changed_bytes(self._source, case.launch), self._write_rate)
+            floor += case.weight * case.shortest_ns
+            weight += case.weight
+        if measured.time_ns.median >= floor / weight:
+            return measured
+        least = f"writing what changes takes {floor / weight:.0f} ns"
+        message = f"too good: {measured.time_ns.median:.0f} ns a launch, but {least}"
+        return msgspec.structs.replace(measured, status=Status.REJECTED, message=message)
+
+    def _perturbed_case(self, case: _Case) -> _Case | None:
+        """The launch on perturbed inputs, with what the original kernel makes of them; None if it has none.
+
+        Raises :class:`_ReferenceFailed` where the original kernel fails on them.
+        """
+        if case not in self._perturbed:
+            try:
+                self._perturbed[case] = self._make_perturbed(case)
+            except DeviceError as error:
+                raise _ReferenceFailed from error
+        return self._perturbed[case]
+
+    def _make_perturbed(self, case: _Case) -> _Case | None:
+        with self._stage(Stage.REFERENCE):
+            launch = self._source.perturb(case.launch, self._facts)
+        if launch is None:
+            return None
+        unanswered = self._case_of(case, launch)
+        runnable = self._answer(unanswered)
+        places = {image.name: self._baseline.global_range(image.name) for image in launch.globals}
+
+        def read(each: Region | GlobalImage) -> npt.NDArray[np.uint8]:
+            place = places[each.name] if isinstance(each, GlobalImage) else Range(each.address, each.size)
+            if place is None:
+                return self._source.image(each.before, each.size)
+            return np.frombuffer(self._device.download(place.address, each.size), np.uint8)
+
+        with self._stage(Stage.REFERENCE):
+            answered = self._source.answered(launch, read)
+        made = self._case_of(case, answered)
+        for _ in range(max(self._rules.probes, 2)):
+            runnable = self._answer(made)
+            with self._stage(Stage.REFERENCE):
+                runnable.memory.widen(runnable.memory.recorded(), runnable.memory.observe())
+        return made
+
+    def _case_of(self, case: _Case, launch: Launch) -> _Case:
+        """A case on the host's images: what a candidate has to give is not in the device's memory."""
+        recorded = RecordedLaunch(launch, case.weight, case.app_ns)
+        with self._stage(Stage.REFERENCE):
+            memory = LaunchMemory(self._device, ImageStore(self._device, 0), self._source, launch, self._facts)
+        made = _Case(recorded, memory)
+        made.expected_ns = case.expected_ns
+        return made
+
+    def _answer(self, case: _Case) -> Runnable:
+        """Run the original kernel."""
+        geometry = derive(case.launch, LaunchConfiguration())
+        with self._timed(Stage.REFERENCE), self._watch.stage(Stage.REFERENCE, self._longest(case)):
+            self._enter(case)
+            runnable = case.runnable(self._baseline, self._baseline_function, geometry)
+            runnable.memory.restore()
+            runnable.launch()
+            self._device.synchronise()
+        return runnable
 
     def _run(self, case: _Case, runnable: Runnable) -> None:
         with self._stage(Stage.RESTORE):
@@ -347,9 +457,12 @@ class ReplaySession:
 
     @contextmanager
     def _launch_stage(self, case: _Case, launches: int) -> Iterator[None]:
-        longest = max(self._rules.launch_deadline_s, _SLOWEST_RATIO * case.expected_ns * 1e-9)
-        with self._timed(Stage.LAUNCH), self._watch.stage(Stage.LAUNCH, longest * launches):
+        with self._timed(Stage.LAUNCH), self._watch.stage(Stage.LAUNCH, self._longest(case) * launches):
             yield
+
+    def _longest(self, case: _Case) -> float:
+        """Seconds after which a launch counts as hung."""
+        return max(self._rules.launch_deadline_s, _SLOWEST_RATIO * case.expected_ns * 1e-9)
 
     @contextmanager
     def _timed(self, stage: Stage) -> Iterator[None]:
@@ -358,6 +471,18 @@ class ReplaySession:
             yield
         finally:
             self._phases[stage.value] += time.perf_counter_ns() - began
+
+
+def _changed_bytes(source: LaunchSource, launch: Launch) -> int:
+    """Bytes that the recorded launch changed."""
+    changed = 0
+    images: list[Region | GlobalImage] = [*launch.regions, *launch.globals]
+    for each in images:
+        if each.before != each.after:
+            changed += int(
+                np.count_nonzero(source.image(each.before, each.size) != source.image(each.after, each.size))
+            )
+    return changed
 
 
 def _image_budget(device: Device, launches: Sequence[Launch]) -> int:

@@ -16,6 +16,8 @@ class Stage(enum.StrEnum):
     LOAD = "load"
     LAUNCH = "launch"
     """A kernel under test runs: a death here is its fault, a missed deadline its hang."""
+    REFERENCE = "reference"
+    """The original kernel runs on inputs that R3 made up: a death here is nobody's fault."""
     CHECK = "check"
 
 

@@ -1,0 +1,133 @@
+"""Recorded launches on slightly other data: what computes is right there, too, and what remembers is not.
+
+Floating-point memory and scalar arguments are changed at random by up to one part in 64; signs, zeros, infinities, NaN
+and the order of sorted arrays stay. Whatever may be an index, a size or a pointer is left alone. What the launch has to
+give is then not in the recording: the original kernel says it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from r3cc.replay.elements import BYTES, FLOATS, floats, is_float, region_elements
+from r3cc.replay.facts import KernelFacts
+from r3cc.replay.launches import LaunchSource, RecordedLaunch
+from r3cc.store.model import GlobalImage, Launch, Region
+
+Bytes = npt.NDArray[np.uint8]
+
+LARGEST_CHANGE = 1.0 / 64
+"""Relative to the element: far more than any tolerance, too little to leave the range that a kernel is made for."""
+SEED = 20
+
+_SCALARS = {"double": "<f8", "float": "<f4"}
+_TYPES: Mapping[str, type[np.floating]] = {"double": np.float64, "float": np.float32, "half": np.float16}
+
+
+class PerturbedLaunches:
+    """A source of launches whose images are those of another one, and new ones by content."""
+
+    def __init__(self, source: LaunchSource) -> None:
+        self._source = source
+        self._images: dict[str, Bytes] = {}
+
+    def launches(self) -> tuple[RecordedLaunch, ...]:
+        """The other source's."""
+        return self._source.launches()
+
+    def image(self, key: str, size: int) -> Bytes:
+        """A memory image of ``size`` bytes."""
+        if key in self._images:
+            return self._images[key].copy()
+        return self._source.image(key, size)
+
+    def keep(self, content: Bytes) -> str:
+        """Key of a new image."""
+        key = f"perturbed:{hashlib.sha256(content.tobytes()).hexdigest()}"
+        self._images[key] = content
+        return key
+
+    def perturb(self, launch: Launch, facts: KernelFacts) -> Launch | None:
+        """The launch on other data, nothing changed by it yet; None where nothing of it can be perturbed."""
+        random = np.random.default_rng(SEED)
+        elements = region_elements(launch, facts.parameter_elements)
+
+        def other(key: str, size: int, element: str) -> str:
+            content = self._source.image(key, size)
+            return self.keep(perturb_elements(content, element, random)) if is_float(element) else key
+
+        regions = []
+        for region in launch.regions:
+            key = other(region.before, region.size, elements.get(region.address, BYTES))
+            regions.append(msgspec.structs.replace(region, before=key, after=key))
+        variables = []
+        for variable in launch.globals:
+            key = other(variable.before, variable.size, facts.global_elements.get(variable.name, BYTES))
+            variables.append(msgspec.structs.replace(variable, before=key, after=key))
+        changed = msgspec.structs.replace(
+            launch,
+            arguments=_perturb_arguments(launch, facts, random),
+            regions=tuple(regions),
+            globals=tuple(variables),
+        )
+        return changed if _inputs(changed) != _inputs(launch) else None
+
+    def answered(self, launch: Launch, read: Callable[[Region | GlobalImage], Bytes]) -> Launch:
+        """The launch with what memory holds now as what it has to give."""
+
+        def after(each: Region | GlobalImage) -> str:
+            content = read(each)
+            same = np.array_equal(content, self.image(each.before, each.size))
+            return each.before if same else self.keep(content)
+
+        return msgspec.structs.replace(
+            launch,
+            regions=tuple(msgspec.structs.replace(each, after=after(each)) for each in launch.regions),
+            globals=tuple(msgspec.structs.replace(each, after=after(each)) for each in launch.globals),
+        )
+
+
+def perturb_elements(content: Bytes, element: str, random: np.random.Generator) -> Bytes:
+    """Other content of about the same values; what is not whole elements at the end stays."""
+    whole = len(content) - len(content) % FLOATS[element]
+    values = floats(content[:whole], element)
+    factors = 1.0 + random.uniform(-LARGEST_CHANGE, LARGEST_CHANGE, len(values))
+    with np.errstate(all="ignore"):
+        changed = np.where(np.isfinite(values), values * factors, values)
+    if len(values) > 2 and not np.isnan(values).any():
+        steps = np.sign(np.diff(values))
+        if np.all(steps >= 0) and steps.any():
+            changed = np.sort(changed)
+        elif np.all(steps <= 0) and steps.any():
+            changed = np.sort(changed)[::-1]
+    return np.concatenate([_encode(changed, element), content[whole:]])
+
+
+def _encode(values: npt.NDArray[np.float64], element: str) -> Bytes:
+    with np.errstate(all="ignore"):
+        if element == "bfloat":
+            encoded = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
+        else:
+            encoded = np.ascontiguousarray(values.astype(_TYPES[element])).view(np.uint8)
+    return encoded
+
+
+def _perturb_arguments(launch: Launch, facts: KernelFacts, random: np.random.Generator) -> bytes:
+    arguments = bytearray(launch.arguments)
+    for index, kind in facts.scalars.items():
+        if kind in _SCALARS and index < len(launch.parameters):
+            place = launch.parameters[index]
+            value = np.frombuffer(arguments, _SCALARS[kind], 1, place.offset)
+            if np.isfinite(value[0]):
+                factor = 1.0 + random.uniform(LARGEST_CHANGE / 2, LARGEST_CHANGE)
+                arguments[place.offset : place.offset + place.size] = (value * factor).astype(value.dtype).tobytes()
+    return bytes(arguments)
+
+
+def _inputs(launch: Launch) -> tuple[object, ...]:
+    return launch.arguments, [each.before for each in launch.regions], [each.before for each in launch.globals]
