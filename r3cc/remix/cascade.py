@@ -23,9 +23,9 @@ from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPla
 
 QUICK = TimingPlan(warmups=1, samples=2)
 """Right on the recorded launches, and a first impression of the time."""
-FULL = TimingPlan(warmups=2, samples=6, held_out=True)
-"""Right on the held-out launches as well, and the time that the archive compares."""
-CONFIRM = TimingPlan(warmups=2, samples=9, held_out=True)
+FULL = TimingPlan(warmups=2, samples=6, held_out=True, perturbed=True)
+"""Right on held-out launches and perturbed inputs as well, and the time that the archive compares."""
+CONFIRM = TimingPlan(warmups=2, samples=9, held_out=True, perturbed=True)
 """What would enter the archive is measured once more: the first number may be good by luck."""
 HOPELESS = 4.0
 """Times the baseline's time above which nothing is measured well."""
