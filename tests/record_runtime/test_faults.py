@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from r3cc.store import Store
 from r3cc.store.verify import verify
-from tests.record_runtime.bench import Bench
+from tests.record_runtime.bench import Bench, Recorded
 from tests.record_runtime.build_programs import SCALE
 
 
@@ -86,6 +87,67 @@ def test_exit_without_destructors_is_complete(bench: Bench) -> None:
     assert recorded.status == 7
     assert not verify(recorded.store).killed
     assert (recorded.kernel(SCALE).launches, recorded.kernel(SCALE).timed) == (10, 10)
+
+
+def ended_by(bench: Bench, scenario: str, ending: signal.Signals) -> Recorded:
+    """A recorded run that gets a signal once it has said that it is ready."""
+    path = bench.folder / "signalled"
+    with bench.start(path, bench.programs.dynamic, scenario, "10") as process:
+        assert process.stdout is not None
+        while process.stdout.readline() != "ready\n":
+            pass
+        process.send_signal(ending)
+        output, messages = process.communicate(timeout=60)
+    return Recorded(process.returncode, output, messages, bench.open(path))
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_recording_first(bench: Bench, ending: signal.Signals) -> None:
+    recorded = ended_by(bench, "waiting", ending)
+    assert recorded.status == -ending
+    report = verify(recorded.store)
+    assert report.sound and not report.killed
+    assert (recorded.kernel(SCALE).launches, recorded.kernel(SCALE).timed) == (10, 10)
+
+
+def test_a_program_keeps_its_own_handler(bench: Bench) -> None:
+    recorded = ended_by(bench, "warned", signal.SIGUSR1)
+    assert recorded.status == 0
+    assert not verify(recorded.store).killed
+    assert recorded.kernel(SCALE).launches == 10
+
+
+def test_a_signal_to_a_forked_child_is_the_childs(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "endedchild", "10")
+    assert recorded.output == bench.plain(bench.programs.dynamic, "endedchild", "10")
+    assert "child ended by 15" in recorded.output
+    assert not verify(recorded.store).killed
+    assert recorded.kernel(SCALE).launches == 20
+
+
+def test_launches_of_static_destructors_are_recorded(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "late", "10")
+    assert recorded.output == bench.plain(bench.programs.dynamic, "late", "10")
+    assert not verify(recorded.store).killed
+    assert (recorded.kernel(SCALE).launches, recorded.kernel(SCALE).recorded) == (10, 3)
+
+
+def test_a_crash_leaves_what_was_complete(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "abort", "10")
+    assert recorded.status == -signal.SIGABRT
+    report = verify(recorded.store)
+    assert report.sound and report.killed
+    assert len(recorded.launches(SCALE)) == 3
+
+
+def test_a_quota_holds_for_all_processes_of_a_recording(bench: Bench) -> None:
+    path = bench.folder / "job"
+    for _ in range(3):
+        with bench.start(path, bench.programs.dynamic, "large", "12", R3_RECORD_QUOTA_BYTES="20000000") as process:
+            process.communicate(timeout=60)
+    packs = verify(bench.open(path)).packs
+    assert len(packs) == 3
+    assert 10_000_000 < sum(pack.bytes for pack in packs) < 20_200_000
 
 
 def test_unwritable_recording_leaves_the_program_alone(bench: Bench) -> None:

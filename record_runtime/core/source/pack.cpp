@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::size_t HeaderBytes = 40;
 constexpr std::size_t QueueLimit = std::size_t(64) << 20;
+constexpr std::uint64_t LookEvery = std::uint64_t(16) << 20;
 constexpr int CompressionLevel = 1;
 constexpr int FirstDescriptor = 200; // out of the way of programs that close or count the low ones
 
@@ -69,6 +72,23 @@ void blockSignals() {
   sigset_t every;
   sigfillset(&every);
   pthread_sigmask(SIG_BLOCK, &every, nullptr);
+}
+
+/// Bytes of the packs beside this one.
+std::uint64_t otherPacks(const std::string &path) {
+  std::size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  std::string own = slash == std::string::npos ? path : path.substr(slash + 1);
+  std::unique_ptr<DIR, int (*)(DIR *)> list(opendir(folder.c_str()), closedir);
+  std::uint64_t sum = 0;
+  while (const dirent *entry = list ? readdir(list.get()) : nullptr) {
+    std::string_view name(entry->d_name);
+    struct stat status;
+    if (name.size() > 7 && name.substr(name.size() - 7) == ".r3pack" && name != own &&
+        stat((folder + "/" + entry->d_name).c_str(), &status) == 0)
+      sum += std::uint64_t(status.st_size);
+  }
+  return sum;
 }
 
 int openPack(const std::string &path) {
@@ -248,7 +268,7 @@ bool PackWriter::tryAppend(const Record &record) {
     return false;
   if (record.bytes.empty())
     stop("memory is exhausted");
-  else if (!standsAlone && written + record.bytes.size() > quotaBytes)
+  else if (!standsAlone && folderBytes() + record.bytes.size() > quotaBytes)
     stop("it reached its size limit");
   else if (!isOurFile())
     stop("the program closed its file");
@@ -287,6 +307,16 @@ void PackWriter::stop(const char *why) {
   if (state.compare_exchange_strong(open, State::Full))
     message("recording stopped after %llu MiB (%s): %s; the program goes on, what was recorded is whole",
             static_cast<unsigned long long>(written >> 20), path.c_str(), why);
+}
+
+/// Of a job's other processes only what they had written a while ago is known: by so much a quota may be
+/// passed.
+std::uint64_t PackWriter::folderBytes() {
+  if (written >= nextLook && quotaBytes != UINT64_MAX) {
+    nextLook = written + LookEvery;
+    others = otherPacks(path);
+  }
+  return written + others;
 }
 
 bool PackWriter::isOurFile() const {

@@ -43,6 +43,7 @@ constexpr std::size_t ChunkBytes = std::size_t(256) << 10;
 /// chunks; what stands in the pack stays whole.
 class PackWriter {
 public:
+  /// `quotaBytes` is for all packs of the folder together, whichever process writes them.
   PackWriter(const std::string &path, std::uint64_t quotaBytes);
   ~PackWriter();
   PackWriter(const PackWriter &) = delete;
@@ -93,12 +94,14 @@ private:
   bool writeWhole(const std::vector<std::uint8_t> &bytes);
   void stop(const char *why);
   bool isOurFile() const;
+  std::uint64_t folderBytes();
 
   const std::string path;
   const std::uint64_t quotaBytes;
   std::atomic<int> descriptor{-1};
   std::uint64_t device = 0, inode = 0; // of the pack: an application may close descriptors it doesn't know
   std::uint64_t written = 0;
+  std::uint64_t others = 0, nextLook = 0; // bytes of other packs; `written` at which they are looked at again
   std::atomic<State> state{State::Open};
 
   std::mutex mutex; // of all below

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime.h"
 
+#include "r3core/termination.h"
+
 #include <atomic>
 #include <cstring>
 #include <pthread.h>
@@ -67,15 +69,20 @@ Runtime::Runtime()
       memory_(arena_, host_ranges_) {
   if (!settings_.directory.empty())
     recorder_ = std::make_unique<Recorder>(settings_, processInfo(settings_), memory_);
+  if (recorder_)
+    finishBeforeSignals([] { Runtime::instance().finish(); });
   pthread_atfork(nullptr, nullptr, [] { Runtime::instance().detachAfterFork(); });
 }
 
 void Runtime::finish() {
+  static std::mutex once; // whoever comes second waits: the process ends when it returns
+  std::lock_guard lock(once);
   if (recorder_)
     recorder_->finish();
 }
 
 void Runtime::detachAfterFork() {
+  leaveSignalsAlone();
   if (recorder_)
     recorder_->detachAfterFork();
 }

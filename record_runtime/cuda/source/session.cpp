@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "session.h"
 #include "r3core/log.h"
+#include "r3core/termination.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -40,6 +41,7 @@ Session *Lifetime::create() {
     process = getpid();
     auto *created = new Session(settingsFromEnvironment());
     pthread_atfork(nullptr, nullptr, detachChild);
+    finishBeforeSignals(Session::finishAtOnce);
     std::atexit(drainAtExit); // after the driver's own handler was registered, so it runs before
     session.store(created, std::memory_order_release);
   });
@@ -49,6 +51,7 @@ Session *Lifetime::create() {
 /// A forked child has no writer threads, and must not write to its parent's pack.
 void Lifetime::detachChild() {
   ended = true;
+  leaveSignalsAlone();
   if (Session *inherited = session.load())
     if (inherited->theRecorder)
       inherited->theRecorder->detachAfterFork();
@@ -64,7 +67,11 @@ void Lifetime::drainAtExit() {
 void Lifetime::finish() {
   Session *current = session.load();
   // A child of vfork shares this memory and must leave it alone.
-  if (!current || getpid() != process || ended.exchange(true))
+  if (!current || getpid() != process)
+    return;
+  static std::mutex once; // whoever comes second waits: the process ends when it returns
+  std::lock_guard lock(once);
+  if (ended.exchange(true))
     return;
   if (current->theRecorder)
     current->theRecorder->finish();

@@ -346,6 +346,46 @@ void forking(int launches) {
   std::printf("child %d\n", status);
 }
 
+/// Launches, and then waits for a signal.
+void waiting(int launches) {
+  basic(launches);
+  std::printf("ready\n");
+  std::fflush(stdout);
+  for (;;)
+    pause();
+}
+
+/// Has a handler of its own for the scheduler's warning.
+void warned(int launches) {
+  static volatile sig_atomic_t warning;
+  signal(SIGUSR1, [](int) { warning = 1; });
+  std::printf("ready\n");
+  std::fflush(stdout);
+  while (!warning)
+    usleep(1000);
+  basic(launches);
+}
+
+/// A child that is ended by a signal of its own.
+void endedChild(int launches) {
+  basic(launches);
+  std::fflush(stdout);
+  pid_t child = fork();
+  while (!child)
+    pause();
+  kill(child, SIGTERM);
+  int status = 0;
+  waitpid(child, &status, 0);
+  basic(launches);
+  std::printf("child ended by %d\n", WTERMSIG(status));
+}
+
+/// Launches when static objects are destroyed, after main.
+struct Late {
+  int launches = 0;
+  ~Late();
+} late;
+
 /// Much new content a launch, for full disks and kills.
 void large(int launches) {
   constexpr int N = 1 << 20;
@@ -362,6 +402,13 @@ void large(int launches) {
     std::fflush(stdout);
   }
   std::printf("large %.6g\n", sum(data, N));
+}
+
+Late::~Late() {
+  if (!launches)
+    return;
+  basic(launches);
+  std::fflush(stdout);
 }
 
 double threadTime() {
@@ -408,10 +455,17 @@ int main(int count, char **arguments) {
       {"levels", levels},       {"managed", managed},     {"foreign", foreign},
       {"copied", copied},       {"spinning", spinning},   {"other", otherLaunches},
       {"capturing", capturing}, {"threads", threads},     {"asynchronous", asynchronous},
+      {"waiting", waiting},     {"warned", warned},       {"endedchild", endedChild},
       {"fork", forking},        {"large", large},         {"cost", cost}};
   for (auto [name, run] : scenarios)
     if (scenario == name)
       run(launches);
+  if (scenario == "late")
+    late.launches = launches;
+  if (scenario == "abort") {
+    basic(launches);
+    std::abort();
+  }
   if (scenario == "_exit") {
     basic(launches);
     std::fflush(stdout);
