@@ -26,6 +26,16 @@ Emitted emitMemory(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
 /// Barriers, warp operations and what else suspends a thread.
 Emitted emitSynchronisation(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
 
+/// The same for AMDGCN, the name without "llvm.amdgcn.".
+Emitted emitAmdgcnPlace(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
+Emitted emitAmdgcnWave(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
+Emitted emitAmdgcnMemory(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
+Emitted emitAmdgcnArithmetic(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
+/// llvm.read_register of "exec".
+Emitted emitExecMask(llvm::IRBuilder<> &, llvm::CallInst &);
+/// Functions of ROCm's ockl that need the runtime: printf, malloc.
+Emitted emitOcklCall(llvm::IRBuilder<> &, llvm::CallInst &, llvm::StringRef Name);
+
 /// The hidden parameter of the function that `Call` stands in.
 llvm::Value *hidden(llvm::CallInst &Call, HiddenParameter Which);
 

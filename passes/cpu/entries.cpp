@@ -21,7 +21,15 @@ namespace {
 /// A kernel's own parameter `Index`, behind the hidden ones.
 Argument &parameter(const Kernel &K, unsigned Index) { return *K.Body->getArg(HiddenParameterCount + Index); }
 
-Type *valueType(const Argument &A) { return A.hasByValAttr() ? A.getParamByValType() : A.getType(); }
+// A struct passed by value lies in the argument buffer: CUDA's kernels own a copy of it (byval), HIP's read
+// it there (byref).
+bool isInBuffer(const Argument &A) { return A.hasByValAttr() || A.hasByRefAttr(); }
+
+Type *valueType(const Argument &A) {
+  if (A.hasByRefAttr())
+    return A.getParamByRefType();
+  return A.hasByValAttr() ? A.getParamByValType() : A.getType();
+}
 
 // The driver's layout: each parameter at its own alignment, in order.
 std::vector<KernelParameter> layout(const HostModule &Host, const Kernel &K) {
@@ -31,7 +39,7 @@ std::vector<KernelParameter> layout(const HostModule &Host, const Kernel &K) {
   for (unsigned I = 0; I + HiddenParameterCount < K.Body->arg_size(); ++I) {
     Argument &A = parameter(K, I);
     Align Alignment = Layout.getABITypeAlign(valueType(A));
-    if (A.hasByValAttr())
+    if (isInBuffer(A))
       Alignment = std::max(Alignment, A.getParamAlign().valueOrOne());
     uint64_t Offset = alignTo(End, Alignment);
     uint64_t Size = Layout.getTypeAllocSize(valueType(A));
@@ -103,7 +111,7 @@ private:
     for (unsigned I = 0; I < Parameters.size(); ++I) {
       Value *Address = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Entry->getArg(1), Parameters[I].Offset);
       Argument &A = parameter(K, I);
-      Values.push_back(A.hasByValAttr() ? Address : B.CreateLoad(A.getType(), Address));
+      Values.push_back(isInBuffer(A) ? Address : B.CreateLoad(A.getType(), Address));
     }
     return Values;
   }
@@ -187,6 +195,7 @@ public:
         Pointer(PointerType::get(C, 0)) {}
 
   void build(HostModule &Host, ArrayRef<Entry> Entries) {
+    Wave = Host.Wave;
     std::vector<Constant *> Kernels, Variables;
     for (const Entry &E : Entries)
       Kernels.push_back(kernel(E));
@@ -226,7 +235,7 @@ private:
       Parameters.push_back(ConstantStruct::getAnon({word(P.Offset), word(P.Size)}));
     return ConstantStruct::getAnon({text(E.Name), E.Function, array(Parameters), word(Parameters.size()),
                                     word(E.Fiber ? R3CPU_FORM_FIBER : R3CPU_FORM_LOOP), word(E.StaticShared),
-                                    word(E.MaxThreads)});
+                                    word(E.MaxThreads), word(Wave)});
   }
 
   Constant *variable(const DeviceVariable &V) {
@@ -237,6 +246,7 @@ private:
 
   Module &M;
   LLVMContext &C;
+  unsigned Wave = 32;
   Type *Word, *Long;
   PointerType *Pointer;
 };

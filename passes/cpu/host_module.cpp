@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cpu/host_module.h"
 
+#include "common/describe.h"
+#include "cpu/amdgcn.h"
+
 #include "replay/result.h"
 
 #include "llvm/IR/AttributeMask.h"
@@ -85,6 +88,10 @@ public:
     Host.M->setTargetTriple(Triple(Target.Triple));
     Host.M->setDataLayout(Target.DataLayout);
     Host.M->setSourceFileName(Device.getSourceFileName());
+    if (Device.getTargetTriple().isAMDGCN()) {
+      Host.Wave = waveSize(Device);
+      Host.M->addModuleFlag(Module::Warning, WaveFlag, Host.Wave);
+    }
   }
 
   Expected<HostModule> build() {
@@ -122,7 +129,9 @@ private:
           "variable '" + G.getName() +
               "' is defined in another unit: the cpu device takes modules built without -fgpu-rdc");
     // Host code may write a __constant__ or const __device__ variable, whatever the device module says.
-    bool ReadOnly = G.isConstant() && G.getAddressSpace() == 0;
+    // In HIP's modules what host code may write is marked.
+    bool Settled = Device.getTargetTriple().isAMDGCN() && !G.isExternallyInitialized();
+    bool ReadOnly = G.isConstant() && (G.getAddressSpace() == 0 || Settled);
     auto *New = new GlobalVariable(*Host.M, Folder.remapType(G.getValueType()), ReadOnly, G.getLinkage(),
                                    nullptr, G.getName());
     New->setAlignment(G.getAlign());
@@ -198,12 +207,13 @@ private:
     CloneFunctionInto(New, &F, Map, CloneFunctionChangeType::DifferentModule, Returns, "", nullptr, &Folder,
                       &Folder);
     nameHiddenParameters(*New);
-    if (F.getCallingConv() == CallingConv::PTX_Kernel) {
+    if (isKernel(F)) {
       Host.Kernels.push_back({F.getName().str(), New, maxThreads(F)});
       // The entry calls it in a loop, and is what stays.
       New->removeFnAttr(Attribute::NoInline);
     }
     New->setCallingConv(CallingConv::C);
+    New->setVisibility(GlobalValue::DefaultVisibility);
     New->setLinkage(GlobalValue::InternalLinkage);
     New->setComdat(nullptr);
     New->setDSOLocal(true);
@@ -220,6 +230,8 @@ private:
   static uint32_t maxThreads(const Function &F) {
     uint32_t Product = 1;
     SmallVector<StringRef> Extents;
+    if (F.hasFnAttribute("amdgpu-flat-work-group-size"))
+      return largestGroup(F);
     StringRef Text = F.getFnAttribute("nvvm.maxntid").getValueAsString();
     if (Text.empty())
       return 0;
@@ -251,6 +263,11 @@ private:
       finishCall(F, *Call);
   }
 
+  static bool isDeviceAttribute(StringRef Name) {
+    return Name.starts_with("nvvm") || Name.starts_with("target-") || Name.starts_with("amdgpu") ||
+           Name.starts_with("denormal-fp-math") || Name == "uniform-work-group-size";
+  }
+
   void setHostAttributes(Function &F) {
     if (F.isIntrinsic())
       return;
@@ -259,8 +276,7 @@ private:
     for (Attribute::AttrKind Kind : {Attribute::Convergent, Attribute::Memory, Attribute::Speculatable})
       Gone.addAttribute(Kind);
     for (Attribute A : F.getAttributes().getFnAttrs())
-      if (A.isStringAttribute() &&
-          (A.getKindAsString().starts_with("nvvm") || A.getKindAsString().starts_with("target-")))
+      if (A.isStringAttribute() && isDeviceAttribute(A.getKindAsString()))
         Gone.addAttribute(A.getKindAsString());
     F.removeFnAttrs(Gone);
     if (F.isDeclaration())

@@ -49,15 +49,19 @@ struct Kernel {
   uint32_t MaxThreads;  ///< 0 if the module does not say
 };
 
+/// Threads of a wave where the device is AMD's; named so in the host module's flags.
+constexpr const char *WaveFlag = "r3.wave";
+
 struct HostModule {
   std::unique_ptr<llvm::Module> M;
   std::vector<Kernel> Kernels;
   std::vector<SharedVariable> Shared;
   std::vector<DeviceVariable> Variables;
+  unsigned Wave = 32; ///< threads that run as one
 };
 
-/// Builds the host module from a device module that trimDeviceModule prepared. NVPTX intrinsics are still in
-/// it.
+/// Builds the host module from a device module that trimDeviceModule prepared. The device's intrinsics are
+/// still in it.
 llvm::Expected<HostModule> buildHostModule(llvm::Module &Device, const HostTarget &Target);
 
 } // namespace r3::cpu

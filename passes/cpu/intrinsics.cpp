@@ -33,7 +33,8 @@ static StructType *blockType(LLVMContext &C) {
   Type *Word = Type::getInt32Ty(C);
   Type *Three = ArrayType::get(Word, 3);
   Type *Pointer = PointerType::get(C, 0);
-  return StructType::get(C, {Three, Three, Three, Word, Pointer, Pointer, Word, Word, Type::getInt64Ty(C)});
+  return StructType::get(
+      C, {Three, Three, Three, Word, Pointer, Pointer, Word, Word, Type::getInt64Ty(C), Pointer, Pointer});
 }
 
 Value *blockField(IRBuilderBase &B, Value *Block, unsigned Field, unsigned Element) {
@@ -115,6 +116,10 @@ private:
       return replace(Call, emitHostMath(B, Call));
     if (Name.consume_front("llvm.nvvm."))
       return lowerNvvm(B, Call, Name);
+    if (Name.consume_front("llvm.amdgcn."))
+      return lowerAmdgcn(B, Call, Name);
+    if (Name.starts_with("llvm.read_register."))
+      return lowerReadRegister(B, Call);
     if (Callee->isIntrinsic())
       return lowerGeneric(B, Call);
     return lowerLibraryCall(B, Call);
@@ -128,6 +133,23 @@ private:
         return replace(Call, *Result);
       }
     return refuse(Call, "the instruction '" + Call.getCalledFunction()->getName() + "'");
+  }
+
+  Error lowerAmdgcn(IRBuilder<> &B, CallInst &Call, StringRef Name) {
+    for (auto Family : {emitAmdgcnPlace, emitAmdgcnWave, emitAmdgcnMemory, emitAmdgcnArithmetic})
+      if (Emitted Result = Family(B, Call, Name)) {
+        if (Name == "endpgm")
+          cutAfter(Call);
+        return replace(Call, *Result);
+      }
+    return refuse(Call, "the instruction '" + Call.getCalledFunction()->getName() + "'");
+  }
+
+  // "exec" is the one register that HIP's headers read by name: who else is here.
+  Error lowerReadRegister(IRBuilder<> &B, CallInst &Call) {
+    if (Emitted Result = emitExecMask(B, Call))
+      return replace(Call, *Result);
+    return refuse(Call, "a register by its name");
   }
 
   Error lowerGeneric(IRBuilder<> &B, CallInst &Call) {
@@ -150,6 +172,8 @@ private:
     if (Name == "vprintf")
       return replace(Call, callEngine(B, "r3cpu_vprintf", B.getInt32Ty(),
                                       {Call.getArgOperand(0), Call.getArgOperand(1)}));
+    if (Emitted Result = emitOcklCall(B, Call, Name))
+      return replace(Call, *Result);
     if (Name == "__assertfail" || Name == "__assert_fail") {
       callEngine(B, "r3cpu_assert_fail", B.getVoidTy(),
                  {hidden(Call, BlockParameter), Call.getArgOperand(0), Call.getArgOperand(1),
@@ -177,7 +201,7 @@ private:
     if (!Engine.consume_front("r3cpu_"))
       return false;
     return is_contained({"barrier", "barrier_arrive", "barrier_reduce", "warp_sync", "active_mask", "shuffle",
-                         "vote", "match_any", "match_all", "warp_reduce", "exit", "yield"},
+                         "vote", "match_any", "match_all", "warp_reduce", "wave", "exit", "yield"},
                         Engine);
   }
 

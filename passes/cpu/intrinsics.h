@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NVPTX intrinsics and the device library's calls in a host module, replaced by host code and calls of
-// libr3cpu.
+// NVPTX and AMDGCN intrinsics and the device library's calls in a host module, replaced by host code and
+// calls of libr3cpu.
 #ifndef R3_PASSES_CPU_INTRINSICS_H
 #define R3_PASSES_CPU_INTRINSICS_H
 
@@ -12,8 +12,8 @@
 
 namespace r3::cpu {
 
-/// Replaces every device-only call; one that has no form on the host becomes a call that ends the launch with a
-/// sentence. Returns the functions that may suspend their thread, by themselves or by what they call.
+/// Replaces every device-only call; one that has no form on the host becomes a call that ends the launch with
+/// a sentence. Returns the functions that may suspend their thread, by themselves or by what they call.
 llvm::Expected<llvm::DenseSet<llvm::Function *>> lowerIntrinsics(HostModule &Host);
 
 /// The address of field `Field` of the block's description.
@@ -34,7 +34,9 @@ enum BlockField : unsigned {
   DynamicSharedField,
   StaticSharedSizeField,
   WorkerField,
-  LaunchField
+  LaunchField,
+  ImplicitArgumentsField,
+  DispatchPacketField
 };
 
 } // namespace r3::cpu

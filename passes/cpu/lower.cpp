@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// r3_lower_to_host: an NVPTX module becomes a host module for libr3cpu (docs/cpu-device.md).
+// r3_lower_to_host: an NVPTX or AMDGCN module becomes a host module for libr3cpu (docs/cpu-device.md).
+#include "cpu/amdgcn.h"
 #include "cpu/entries.h"
 #include "cpu/host_module.h"
 #include "cpu/intrinsics.h"
@@ -70,9 +71,10 @@ static Expected<std::unique_ptr<Module>> readDeviceModule(LLVMContext &Context, 
   if (!Parsed)
     return makeError(R3_BAD_BITCODE, "not a bitcode module that LLVM " LLVM_VERSION_STRING " can read: " +
                                          toString(Parsed.takeError()));
-  if (!(*Parsed)->getTargetTriple().isNVPTX())
-    return makeError(R3_UNSUPPORTED,
-                     "the cpu device takes NVPTX modules, not '" + (*Parsed)->getTargetTriple().str() + "'");
+  Triple Target = (*Parsed)->getTargetTriple();
+  if (!Target.isNVPTX() && !Target.isAMDGCN())
+    return makeError(R3_UNSUPPORTED, "the cpu device takes NVPTX and AMDGCN modules, not '" +
+                                         (*Parsed)->getTargetTriple().str() + "'");
   return Parsed;
 }
 
@@ -96,6 +98,9 @@ static Expected<Product> lower(ArrayRef<uint8_t> Bitcode, StringRef Request) {
   if (!Device)
     return Device.takeError();
 
+  if ((*Device)->getTargetTriple().isAMDGCN())
+    if (Error E = prepareAmdgcn(**Device))
+      return std::move(E);
   trimDeviceModule(**Device);
   rewritePtxText(**Device);
   Expected<HostModule> Host = buildHostModule(**Device, *Target);

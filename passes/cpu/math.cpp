@@ -210,9 +210,21 @@ private:
   StringMap<Mapping> Entries;
 };
 
+/// The name that libdevice gives a function of ROCm's ocml, where both have the same signature.
+std::string libdeviceName(StringRef Name) {
+  Name.consume_front("__ocml_");
+  bool Native = Name.consume_front("native_");
+  bool Single = Name.consume_back("_f32");
+  if ((!Single && !Name.consume_back("_f64")) || Name == "sincos" || Name == "sincospi")
+    return {};
+  return ((Native && Single && !is_contained({"rsqrt", "sqrt"}, Name) ? "__nv_fast_" : "__nv_") + Name +
+          (Single ? "f" : ""))
+      .str();
+}
+
 const Mapping *findMapping(StringRef Name) {
   static const Table Known;
-  return Known.find(Name);
+  return Known.find(Name.starts_with("__ocml_") ? libdeviceName(Name) : Name);
 }
 
 } // namespace

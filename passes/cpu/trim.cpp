@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cpu/trim.h"
 
+#include "common/describe.h"
 #include "cpu/analyses.h"
 #include "cpu/math.h"
 
@@ -80,7 +81,7 @@ static bool namedByHost(const GlobalVariable &G) {
 
 static void removeUnreached(Module &Device) {
   for (Function &F : Device)
-    if (!F.isDeclaration() && F.getCallingConv() != CallingConv::PTX_Kernel) {
+    if (!F.isDeclaration() && !isKernel(F)) {
       F.setComdat(nullptr);
       F.setLinkage(GlobalValue::InternalLinkage);
     }

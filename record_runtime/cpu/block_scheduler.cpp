@@ -7,7 +7,9 @@
 
 namespace r3::cpu {
 
-BlockOutcome BlockScheduler::run(KernelEntry entry, r3cpu_block *block, const void *arguments) {
+BlockOutcome BlockScheduler::run(KernelEntry entry, r3cpu_block *block, const void *arguments,
+                                 uint32_t wave) {
+  warp_size_ = wave;
   entry_ = entry;
   block_ = block;
   arguments_ = arguments;
@@ -25,7 +27,7 @@ BlockOutcome BlockScheduler::run(KernelEntry entry, r3cpu_block *block, const vo
 
 void BlockScheduler::prepare() {
   count_ = block_->block[0] * block_->block[1] * block_->block[2];
-  warps_ = (count_ + R3CPU_WARP_SIZE - 1) / R3CPU_WARP_SIZE;
+  warps_ = (count_ + warp_size_ - 1) / warp_size_;
   ended_ = 0;
   aborted_ = false;
   outcome_ = {};
@@ -60,8 +62,8 @@ bool BlockScheduler::runReadyThreads() {
 // A warp goes on by itself as long as its own operations resolve: its stacks and data stay in the cache.
 bool BlockScheduler::runWarp(uint32_t warp) {
   bool any = false;
-  uint32_t first = warp * R3CPU_WARP_SIZE;
-  uint32_t last = std::min(first + R3CPU_WARP_SIZE, count_);
+  uint32_t first = warp * warp_size_;
+  uint32_t last = std::min(first + warp_size_, count_);
   do {
     for (uint32_t i = first; i < last && !aborted_; ++i) {
       if (threads_[i].wait != Wait::Ready)
@@ -70,8 +72,13 @@ bool BlockScheduler::runWarp(uint32_t warp) {
       current_->fiber.resume();
       any = true;
     }
-  } while (!aborted_ && resolveWarp(warp));
+  } while (!aborted_ && resolveLanes(warp, first, last));
   return any;
+}
+
+// CUDA's operations name their lanes, AMD's take who is there.
+bool BlockScheduler::resolveLanes(uint32_t warp, uint32_t first, uint32_t last) {
+  return (warp_size_ == R3CPU_WARP_SIZE && resolveWarp(warp)) || resolveWave(first, last);
 }
 
 // Active masks come last: they ask who else is here once everybody who can run has run.
@@ -173,6 +180,32 @@ bool BlockScheduler::resolveGroup(uint32_t warp, uint32_t leader) {
   for (uint32_t l = 0; l < R3CPU_WARP_SIZE; ++l)
     if (members >> l & 1)
       lane(warp, l).wait = Wait::Ready;
+  return true;
+}
+
+uint64_t BlockScheduler::wave(const WaveRequest &request) {
+  current_->wave = request;
+  current_->wait = Wait::Wave;
+  current_->fiber.suspend();
+  return current_->wave.answer;
+}
+
+// Nobody of the wave can run: the lanes at the earliest site go on, so that those who took a shorter way are
+// caught up with.
+bool BlockScheduler::resolveWave(uint32_t first, uint32_t last) {
+  WaveRequest *requests[kLargestWave] = {};
+  uint32_t site = UINT32_MAX;
+  for (uint32_t i = first; i < last; ++i)
+    if (threads_[i].wait == Wait::Wave)
+      site = std::min(site, threads_[i].wave.site);
+  if (site == UINT32_MAX)
+    return false;
+  for (uint32_t i = first; i < last; ++i)
+    if (threads_[i].wait == Wait::Wave && threads_[i].wave.site == site) {
+      requests[i - first] = &threads_[i].wave;
+      threads_[i].wait = Wait::Ready;
+    }
+  answerWaveRequests(requests);
   return true;
 }
 

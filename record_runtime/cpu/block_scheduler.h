@@ -21,7 +21,7 @@ struct BlockOutcome {
   std::string message; ///< one sentence, without the kernel's name, unless status is R3CPU_OK
 };
 
-enum class Wait : uint8_t { Ready, Barrier, Warp, ActiveMask, Ended };
+enum class Wait : uint8_t { Ready, Barrier, Warp, ActiveMask, Wave, Ended };
 
 enum class WarpOperation : uint8_t { Sync, Shuffle, Vote, MatchAny, MatchAll, Reduce };
 
@@ -36,6 +36,16 @@ struct Request {
   uint64_t answer;
 };
 
+/// The same of a wave operation (module_abi.h).
+struct WaveRequest {
+  uint32_t site;
+  uint32_t operation;
+  uint64_t value;
+  uint32_t lane;
+  uint64_t fallback;
+  uint64_t answer;
+};
+
 struct Thread {
   Fiber fiber;
   Wait wait;
@@ -43,6 +53,7 @@ struct Thread {
   uint32_t index;
   uint32_t x, y, z;
   Request request;
+  WaveRequest wave;
 };
 
 struct Barrier {
@@ -62,7 +73,8 @@ public:
   void reserve(uint32_t threads) { stacks_.reserve(threads); }
 
   /// Runs the block to its end. The block's description must be the first member of a BlockState.
-  BlockOutcome run(KernelEntry entry, r3cpu_block *block, const void *arguments);
+  /// `wave` threads are scheduled as one: 32 or 64.
+  BlockOutcome run(KernelEntry entry, r3cpu_block *block, const void *arguments, uint32_t wave);
 
   // Called from inside threads.
   void barrier(uint32_t id, uint32_t count, bool predicate);
@@ -70,6 +82,7 @@ public:
   uint32_t reduceBarrier(uint32_t id, uint32_t count, uint32_t reduction, bool predicate);
   uint64_t warp(WarpOperation operation, uint32_t mask, uint32_t mode, uint64_t value, uint32_t lane = 0,
                 uint32_t clamp = 0);
+  uint64_t wave(const WaveRequest &request);
   uint32_t activeMask(uint32_t site);
   void yield();
   [[noreturn]] void exit();
@@ -87,6 +100,8 @@ private:
   bool resolveBarrier(uint32_t id);
   bool resolveWarp(uint32_t warp);
   bool resolveGroup(uint32_t warp, uint32_t leader);
+  bool resolveLanes(uint32_t warp, uint32_t first, uint32_t last);
+  bool resolveWave(uint32_t first, uint32_t last);
   bool resolveActiveMasks();
   uint32_t liveLanes(uint32_t warp) const;
   void arriveAt(Barrier &barrier, uint32_t count, bool predicate);
@@ -98,6 +113,7 @@ private:
   r3cpu_block *block_ = nullptr;
   const void *arguments_ = nullptr;
   uint32_t count_ = 0;
+  uint32_t warp_size_ = R3CPU_WARP_SIZE;
   uint32_t warps_ = 0;
   uint32_t ended_ = 0;
   Thread *current_ = nullptr;

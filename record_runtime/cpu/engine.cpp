@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <cxxabi.h>
 #include <sched.h>
 
@@ -109,6 +110,29 @@ uint64_t Engine::run(const Launch &launch) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
+template <typename T> static void put(unsigned char *place, T value) {
+  std::memcpy(place, &value, sizeof value);
+}
+
+// LLVM's AMDGPUUsage, "Code Object V5 Kernel Argument Metadata" and "Kernel Dispatch": the fields that
+// launches decide.
+static void describeForAmd(const Launch &launch, BlockState &state) {
+  const uint32_t grid[3] = {launch.grid.x, launch.grid.y, launch.grid.z};
+  const uint32_t block[3] = {launch.block.x, launch.block.y, launch.block.z};
+  unsigned char *hidden = state.implicit_arguments, *packet = state.dispatch_packet;
+  std::memset(hidden, 0, sizeof state.implicit_arguments);
+  std::memset(packet, 0, sizeof state.dispatch_packet);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    put(hidden + 4 * axis, grid[axis]);
+    put(hidden + 12 + 2 * axis, static_cast<uint16_t>(block[axis]));
+    put(packet + 4 + 2 * axis, static_cast<uint16_t>(block[axis]));
+    put(packet + 12 + 4 * axis, grid[axis] * block[axis]);
+  }
+  put(hidden + 64, static_cast<uint16_t>(grid[2] * block[2] > 1 ? 3 : grid[1] * block[1] > 1 ? 2 : 1));
+  put(hidden + 120, launch.shared);
+  put(packet + 28, launch.kernel->entry->static_shared + launch.shared);
+}
+
 void Engine::prepareState(const Launch &launch, Worker &worker, unsigned index) {
   const r3cpu_kernel_entry &entry = *launch.kernel->entry;
   size_t static_size = alignShared(entry.static_shared);
@@ -128,7 +152,10 @@ void Engine::prepareState(const Launch &launch, Worker &worker, unsigned index) 
                  reinterpret_cast<unsigned char *>(base + static_size),
                  entry.static_shared,
                  index,
-                 launches_};
+                 launches_,
+                 state.implicit_arguments,
+                 state.dispatch_packet};
+  describeForAmd(launch, state);
 }
 
 bool Engine::runBlocks(const Launch &launch, unsigned worker, uint64_t first, uint64_t last) {
@@ -152,7 +179,7 @@ void Engine::runBlock(const Launch &launch, BlockState &state) {
     return;
   }
   auto entry = reinterpret_cast<BlockScheduler::KernelEntry>(launch.kernel->entry->entry);
-  state.outcome = state.scheduler->run(entry, &state.block, launch.arguments);
+  state.outcome = state.scheduler->run(entry, &state.block, launch.arguments, launch.kernel->entry->wave);
 }
 
 void Engine::runLoopBlock(const Launch &launch, BlockState &state) {

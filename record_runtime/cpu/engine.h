@@ -35,7 +35,9 @@ struct BlockState {
   r3cpu_block block; ///< first: kernels hand back its address
   BlockScheduler *scheduler;
   bool loop;
-  std::jmp_buf end_of_loop; ///< where a trap in loop form goes
+  unsigned char implicit_arguments[256]; ///< AMD: hidden kernel arguments of code object version 5
+  unsigned char dispatch_packet[64];     ///< AMD: HSA's packet
+  std::jmp_buf end_of_loop;              ///< where a trap in loop form goes
   BlockOutcome outcome;
 };
 

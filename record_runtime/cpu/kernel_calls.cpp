@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #define R3CPU_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -57,6 +58,11 @@ R3CPU_EXPORT uint32_t r3cpu_warp_reduce(r3cpu_block *block, uint32_t mask, uint3
   return static_cast<uint32_t>(schedulerOf(block).warp(WarpOperation::Reduce, mask, reduction, value));
 }
 
+R3CPU_EXPORT uint64_t r3cpu_wave(r3cpu_block *block, uint32_t site, uint32_t operation, uint64_t value,
+                                 uint32_t lane, uint64_t fallback) {
+  return schedulerOf(block).wave({site, operation, value, lane, fallback, 0});
+}
+
 R3CPU_EXPORT void r3cpu_exit(r3cpu_block *block) { schedulerOf(block).exit(); }
 
 R3CPU_EXPORT void r3cpu_yield(r3cpu_block *block) { schedulerOf(block).yield(); }
@@ -66,6 +72,32 @@ R3CPU_EXPORT uint64_t r3cpu_clock(void) { return __builtin_ia32_rdtsc(); }
 R3CPU_EXPORT uint64_t r3cpu_globaltimer(void) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+R3CPU_EXPORT uint64_t r3cpu_message_begin(void) { return reinterpret_cast<uint64_t>(new KernelMessage); }
+
+static uint64_t continueMessage(KernelMessage *message, uint32_t is_last) {
+  if (!is_last)
+    return reinterpret_cast<uint64_t>(message);
+  auto count = static_cast<uint64_t>(message->print());
+  delete message;
+  return count;
+}
+
+R3CPU_EXPORT uint64_t r3cpu_message_text(uint64_t message, const char *text, uint64_t size,
+                                         uint32_t is_last) {
+  auto *own = reinterpret_cast<KernelMessage *>(message);
+  own->addText(text, size);
+  return continueMessage(own, is_last);
+}
+
+R3CPU_EXPORT uint64_t r3cpu_message_words(uint64_t message, uint32_t count, uint64_t a, uint64_t b,
+                                          uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
+                                          uint32_t is_last) {
+  const uint64_t words[] = {a, b, c, d, e, f, g};
+  auto *own = reinterpret_cast<KernelMessage *>(message);
+  own->addWords(words, std::min<size_t>(count, std::size(words)));
+  return continueMessage(own, is_last);
 }
 
 R3CPU_EXPORT int32_t r3cpu_vprintf(const char *format, const void *arguments) {

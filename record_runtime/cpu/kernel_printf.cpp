@@ -4,10 +4,30 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace r3::cpu {
 
 namespace {
+
+/// Reads values one after the other, a word of 64 bits each.
+class WordArguments {
+public:
+  explicit WordArguments(std::vector<uint64_t> words) : words_(std::move(words)) {}
+
+  template <typename T> T next() {
+    T value{};
+    if (next_ < words_.size())
+      std::memcpy(&value, &words_[next_], sizeof value);
+    ++next_;
+    return value;
+  }
+  int32_t count() const { return static_cast<int32_t>(words_.size()); }
+
+private:
+  std::vector<uint64_t> words_;
+  size_t next_ = 0;
+};
 
 /// Reads values from CUDA's packed argument buffer.
 class PackedArguments {
@@ -48,12 +68,12 @@ template <typename T> void appendFormatted(std::string &out, const std::string &
 }
 
 // Leaves `at` behind the conversion.
-Conversion readConversion(const char *&at, PackedArguments &arguments) {
+template <typename Arguments> Conversion readConversion(const char *&at, Arguments &arguments) {
   Conversion c;
   c.text = *at++;
   for (; *at && std::strchr("-+ #0123456789.*hlLjzt", *at); ++at) {
     if (*at == '*')
-      c.text += std::to_string(arguments.next<int>());
+      c.text += std::to_string(arguments.template next<int>());
     else
       c.text += *at;
     c.wide |= std::strchr("ljzt", *at) != nullptr;
@@ -64,29 +84,25 @@ Conversion readConversion(const char *&at, PackedArguments &arguments) {
   return c;
 }
 
-void appendConversion(std::string &out, const Conversion &c, PackedArguments &arguments) {
+template <typename Arguments>
+void appendConversion(std::string &out, const Conversion &c, Arguments &arguments) {
   if (c.kind == '%')
     out += '%';
   else if (std::strchr("diouxXc", c.kind) && c.wide)
-    appendFormatted(out, c.text, arguments.next<long long>());
+    appendFormatted(out, c.text, arguments.template next<long long>());
   else if (std::strchr("diouxXc", c.kind))
-    appendFormatted(out, c.text, arguments.next<int>());
+    appendFormatted(out, c.text, arguments.template next<int>());
   else if (std::strchr("aAeEfFgG", c.kind))
-    appendFormatted(out, c.text, arguments.next<double>());
+    appendFormatted(out, c.text, arguments.template next<double>());
   else if (c.kind == 's')
-    appendFormatted(out, c.text, arguments.next<const char *>());
+    appendFormatted(out, c.text, arguments.template next<const char *>());
   else if (c.kind == 'p')
-    appendFormatted(out, c.text, arguments.next<void *>());
+    appendFormatted(out, c.text, arguments.template next<void *>());
   else
     out += c.text;
 }
 
-} // namespace
-
-int32_t printFromKernel(const char *format, const void *data) {
-  if (!format)
-    return -1;
-  PackedArguments arguments(data);
+template <typename Arguments> int32_t printFormatted(const char *format, Arguments arguments) {
   std::string out;
   for (const char *at = format; *at;) {
     if (*at != '%') {
@@ -99,6 +115,35 @@ int32_t printFromKernel(const char *format, const void *data) {
   }
   std::fwrite(out.data(), 1, out.size(), stdout);
   return arguments.count();
+}
+
+} // namespace
+
+int32_t printFromKernel(const char *format, const void *data) {
+  return format ? printFormatted(format, PackedArguments(data)) : -1;
+}
+
+void KernelMessage::addText(const char *text, size_t size) {
+  std::string content = text ? std::string(text, strnlen(text, size)) : "(null)";
+  if (!has_format_) {
+    has_format_ = true;
+    format_ = std::move(content);
+    return;
+  }
+  values_.push_back({true, texts_.size()});
+  texts_.push_back(std::move(content));
+}
+
+void KernelMessage::addWords(const uint64_t *words, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    values_.push_back({false, words[i]});
+}
+
+int32_t KernelMessage::print() const {
+  std::vector<uint64_t> words;
+  for (const Value &value : values_)
+    words.push_back(value.is_text ? reinterpret_cast<uint64_t>(texts_[value.word].c_str()) : value.word);
+  return printFormatted(format_.c_str(), WordArguments(std::move(words)));
 }
 
 } // namespace r3::cpu

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file: a module of another version is refused. */
-#define R3CPU_MODULE_VERSION 2u
+#define R3CPU_MODULE_VERSION 3u
 #define R3CPU_WARP_SIZE 32u
 /* The one symbol that a lowered module exports. */
 #define R3CPU_MODULE_SYMBOL "r3cpu_module_table"
@@ -38,6 +38,7 @@ typedef struct {
   uint32_t form;          /* r3cpu_form */
   uint32_t static_shared; /* bytes; dynamic shared memory follows; both aligned to 128 */
   uint32_t max_threads;   /* threads a block, from launch bounds; 0 if none */
+  uint32_t wave;          /* threads that run as one: 32, or 64 on some of AMD's GPUs */
 } r3cpu_kernel_entry;
 
 typedef struct {
@@ -68,6 +69,9 @@ typedef struct {
   uint32_t static_shared_size;
   uint32_t worker; /* index of the thread that runs the block: %smid */
   uint64_t launch; /* running number: %gridid */
+  /* AMD: the launch as its code reads it, in the layouts of code object version 5 */
+  const unsigned char *implicit_arguments;
+  const unsigned char *dispatch_packet;
 } r3cpu_block;
 
 /* --- called by kernels; those that suspend by kernels of fiber form only --- */
@@ -115,6 +119,18 @@ typedef enum {
   R3CPU_WARP_XOR = 7
 } r3cpu_warp_reduction;
 uint32_t r3cpu_warp_reduce(r3cpu_block *, uint32_t mask, uint32_t reduction, uint32_t value);
+/* Wave operations of AMD's GPUs, which name no lanes: those that wait at the same `site` take part. Sites are
+ * numbered in the order of the program, and lanes at a later one wait for those at an earlier one. */
+typedef enum {
+  R3CPU_WAVE_SYNC = 0,
+  R3CPU_WAVE_BALLOT = 1,  /* lanes whose value is not 0 */
+  R3CPU_WAVE_FIRST = 2,   /* the value of the first lane that takes part */
+  R3CPU_WAVE_GATHER = 3,  /* the value of lane `lane`; 0 if that takes no part */
+  R3CPU_WAVE_SCATTER = 4, /* the value of the last lane that names this one; 0 if none does */
+  R3CPU_WAVE_FETCH = 5    /* as GATHER, but `fallback` from a lane that takes no part */
+} r3cpu_wave_operation;
+uint64_t r3cpu_wave(r3cpu_block *, uint32_t site, uint32_t operation, uint64_t value, uint32_t lane,
+                    uint64_t fallback);
 /* Ends this thread (PTX exit). Fiber form only. */
 void r3cpu_exit(r3cpu_block *) __attribute__((noreturn));
 
@@ -125,6 +141,12 @@ uint64_t r3cpu_clock(void);       /* cycles */
 uint64_t r3cpu_globaltimer(void); /* nanoseconds */
 /* CUDA's vprintf: `arguments` are packed at their natural alignment. */
 int32_t r3cpu_vprintf(const char *format, const void *arguments);
+/* printf of HIP's device code: a message is begun, gets texts (the format first) and words, and is printed
+ * with the last. */
+uint64_t r3cpu_message_begin(void);
+uint64_t r3cpu_message_text(uint64_t message, const char *text, uint64_t size, uint32_t is_last);
+uint64_t r3cpu_message_words(uint64_t message, uint32_t count, uint64_t, uint64_t, uint64_t, uint64_t,
+                             uint64_t, uint64_t, uint64_t, uint32_t is_last);
 void r3cpu_assert_fail(r3cpu_block *, const char *message, const char *file, uint32_t line,
                        const char *function) __attribute__((noreturn));
 void r3cpu_trap(r3cpu_block *) __attribute__((noreturn));

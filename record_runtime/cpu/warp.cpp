@@ -141,4 +141,61 @@ void answerWarpRequests(Request *const requests[R3CPU_WARP_SIZE], uint32_t membe
   }
 }
 
+namespace {
+
+uint64_t ballotOf(WaveRequest *const requests[kLargestWave]) {
+  uint64_t ballot = 0;
+  for (uint32_t lane = 0; lane < kLargestWave; ++lane)
+    if (requests[lane] && requests[lane]->value)
+      ballot |= uint64_t(1) << lane;
+  return ballot;
+}
+
+uint64_t firstOf(WaveRequest *const requests[kLargestWave]) {
+  return (*std::find_if(requests, requests + kLargestWave, [](WaveRequest *request) { return request; }))
+      ->value;
+}
+
+uint64_t gathered(WaveRequest *const requests[kLargestWave], const WaveRequest &own) {
+  const WaveRequest *source = own.lane < kLargestWave ? requests[own.lane] : nullptr;
+  if (source)
+    return source->value;
+  return own.operation == R3CPU_WAVE_FETCH ? own.fallback : 0;
+}
+
+uint64_t scattered(WaveRequest *const requests[kLargestWave], uint32_t target) {
+  uint64_t value = 0;
+  for (uint32_t lane = 0; lane < kLargestWave; ++lane)
+    if (requests[lane] && requests[lane]->lane == target)
+      value = requests[lane]->value;
+  return value;
+}
+
+} // namespace
+
+void answerWaveRequests(WaveRequest *const requests[kLargestWave]) {
+  for (uint32_t lane = 0; lane < kLargestWave; ++lane) {
+    if (!requests[lane])
+      continue;
+    WaveRequest &own = *requests[lane];
+    switch (own.operation) {
+    case R3CPU_WAVE_BALLOT:
+      own.answer = ballotOf(requests);
+      break;
+    case R3CPU_WAVE_FIRST:
+      own.answer = firstOf(requests);
+      break;
+    case R3CPU_WAVE_GATHER:
+    case R3CPU_WAVE_FETCH:
+      own.answer = gathered(requests, own);
+      break;
+    case R3CPU_WAVE_SCATTER:
+      own.answer = scattered(requests, lane);
+      break;
+    default:
+      own.answer = 0;
+    }
+  }
+}
+
 } // namespace r3::cpu
