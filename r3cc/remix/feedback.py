@@ -17,7 +17,7 @@ _STAGES: Mapping[Status, Stage] = {
     Status.OUT_OF_MEMORY: Stage.RESOURCES,
 }
 _SENTENCES: Mapping[Status, str] = {
-    Status.REJECTED: "It cannot be launched as the application launches it",
+    Status.REJECTED: "It is not accepted",
     Status.COMPILE_ERROR: "The device's assembler refused it",
     Status.COMPILE_TIMEOUT: "It took too long to compile; keep unrolling and inlining within reason",
     Status.LAUNCH_ERROR: "The device refused to launch it: too many registers, threads or bytes of shared memory",
@@ -35,8 +35,9 @@ def judged(evaluation: Evaluation, *, held_out: bool) -> Rejection | None:
     if status is Status.OK:
         return None
     stage = _STAGES.get(status, Stage.HELD_OUT if held_out else Stage.CORRECT)
-    where = " on launches that it was not shown" if held_out and stage is Stage.HELD_OUT else ""
-    detail = _detail(evaluation, held_out=held_out)
+    unseen = stage is Stage.HELD_OUT
+    where = " on launches or data that nobody is shown" if unseen else ""
+    detail = "" if unseen else _detail(evaluation)
     return Rejection(stage=stage, reason=str(status), message=f"{_SENTENCES[status]}{where}{detail}.")
 
 
@@ -57,11 +58,11 @@ def impossible(ratio: float, floor: float) -> Rejection:
     return Rejection(stage=Stage.TIME, reason="too_good", message=message)
 
 
-def _detail(evaluation: Evaluation, *, held_out: bool) -> str:
+def _detail(evaluation: Evaluation) -> str:
     if evaluation.status is Status.MISMATCH and evaluation.mismatches:
-        return "" if held_out else ": " + _differences(evaluation.mismatches)
+        return ": " + _differences(evaluation.mismatches)
     message = evaluation.message.strip().rstrip(".")
-    return f": {message[:LONGEST]}" if message and not held_out else ""
+    return f": {message[:LONGEST]}" if message else ""
 
 
 def _differences(mismatches: Sequence[Mismatch]) -> str:

@@ -91,7 +91,8 @@ class Finals:
 
     def _in_a_process(self, number: int, candidates: Sequence[Candidate]) -> list[Evaluation]:
         with self._open() as evaluator:
-            futures = [evaluator.submit(candidate, ROUNDS[number - 1]) for candidate in candidates]
+            plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
+            futures = [evaluator.submit(candidate, plan) for candidate in candidates]
             return [future.result() for future in futures]
 
     def _recorded(self, number: int, chosen: Sequence[Elite]) -> list[list[Evaluation]]:
