@@ -44,6 +44,14 @@ bool isSource(string_view Path) {
   return isOneOf(suffixOf(Path), {".cu", ".c", ".cc", ".cxx", ".cpp", ".C", ".c++", ".cp"});
 }
 
+/// What gcc takes in C with a warning.
+constexpr std::array<const char *, 6> LenientC = {"-Wno-error=implicit-int",
+                                                  "-Wno-error=implicit-function-declaration",
+                                                  "-Wno-error=int-conversion",
+                                                  "-Wno-error=incompatible-pointer-types",
+                                                  "-Wno-error=incompatible-function-pointer-types",
+                                                  "-Wno-error=return-mismatch"};
+
 /// "a/b.cu" and ".ptx" are "b.ptx".
 std::string defaultOutput(const std::string &Source, string_view Suffix) {
   std::string Name = baseName(Source);
@@ -289,6 +297,12 @@ private:
     });
   }
 
+  bool hasCSource() const {
+    return std::any_of(Command.inputs.begin(), Command.inputs.end(), [&](const std::string &Path) {
+      return Language.empty() ? suffixOf(Path) == ".c" : Language == "c" && isSource(Path);
+    });
+  }
+
   bool hasSource() const { return std::any_of(Command.inputs.begin(), Command.inputs.end(), isSource); }
 
   void writeCompatibility() {
@@ -318,6 +332,8 @@ private:
   /// What stands before the user's own words, so that those win.
   void writeDefaults() {
     writeAll(Words(Lenient.begin(), Lenient.end()));
+    if (hasCSource())
+      writeAll(Words(LenientC.begin(), LenientC.end()));
     write("--cuda-path=" + Command.cuda.root);
     if (Relocatable)
       writeRelocatable();
