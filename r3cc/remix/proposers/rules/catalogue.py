@@ -22,11 +22,14 @@ from r3cc.remix.proposers.rules.memory import (
 )
 from r3cc.remix.proposers.rules.reductions import ReductionByShuffle, ReductionTail, SplitAccumulators
 from r3cc.remix.proposers.rules.rule import Rule
+from r3cc.remix.proposers.rules.sharing import ShareWithNeighbour, StageInShared
 
 CATALOGUE: tuple[Rule, ...] = (
     ReductionTail(),
     ReductionByShuffle(),
     SplitAccumulators(),
+    ShareWithNeighbour(),
+    StageInShared(),
     PowerByMultiplication(),
     PowerByExponential(),
     HypotenuseByRoot(),

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 from tree_sitter import Node
 
 from r3cc.remix.proposers.rules.rule import Site, has_barrier
 from r3cc.remix.proposers.rules.syntax import Edit, Syntax, identifiers, replace, statements, text_of, written
+
+
+class GuardedIndex(msgspec.Struct, frozen=True):
+    """The element of a thread, and where elements end."""
+
+    type: str
+    name: str
+    bound: str
 
 
 class LaunchBounds:
@@ -47,13 +56,13 @@ class GridStride:
         lines = statements(body)
         if len(lines) < 2 or lines[0].type != "declaration" or lines[1].type != "if_statement":
             return
-        found = _guarded_index(lines[0], lines[1])
+        found = guarded_index(lines[0], lines[1])
         rest = lines[2:]
-        if found is None or not rest or any(found[1] in written(each) for each in rest):
+        if found is None or not rest or any(found.name in written(each) for each in rest):
             return
         if any("return" in text_of(each) for each in rest) or identifiers(lines[1]) & set().union(*map(written, rest)):
             return
-        kind, name, bound = found
+        kind, name, bound = found.type, found.name, found.bound
         start, step = "blockIdx.x * blockDim.x + threadIdx.x", "gridDim.x * blockDim.x"
         loop = f"for ({kind} {name} = {start}; {name} < {bound}; {name} += {step}) {{"
         end = rest[-1]
@@ -83,8 +92,8 @@ class NarrowCounters:
             yield Site("count with 32 bits where the bound is a small constant", tuple(edits))
 
 
-def _guarded_index(declaration: Node, guard: Node) -> tuple[str, str, str] | None:
-    """Type, name and bound of a thread's element."""
+def guarded_index(declaration: Node, guard: Node) -> GuardedIndex | None:
+    """A thread's element, of ``int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;``."""
     kind, declarator = declaration.child_by_field_name("type"), declaration.child_by_field_name("declarator")
     value = declarator.child_by_field_name("value") if declarator is not None else None
     name = declarator.child_by_field_name("declarator") if declarator is not None else None
@@ -103,4 +112,4 @@ def _guarded_index(declaration: Node, guard: Node) -> tuple[str, str, str] | Non
     )
     if linear not in forms or not compare or left.strip() != text_of(name) or "||" in bound or "&&" in bound:
         return None
-    return text_of(kind), text_of(name), bound.strip()
+    return GuardedIndex(text_of(kind), text_of(name), bound.strip())

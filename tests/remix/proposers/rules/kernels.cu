@@ -131,4 +131,29 @@ __global__ void selections(int n, const double *a, const int *index, double *out
     value = 0.25 - value;
   out[i] = value;
 }
+
+__global__ void smoothed(int n, const double *a, const int *index, double *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n - 2)
+    return;
+  double value = a[i] - 2.0 * a[i + 1] + a[i + 2];
+  out[i] = value * index[i];
+}
+
+__device__ Cell face(const double *a, int n, int at, double scale) {
+  return {{a[at % n] * scale, sqrt(a[(at + 1) % n]), 3.0, 4.0}, 1.0};
+}
+
+__global__ void fluxes(int n, const double *a, const int *index, double *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int k = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i >= n - 1 || k >= 1)
+    return;
+  const int at = k * n + i;
+  Cell low = face(a, n, at, 0.5);
+  Cell high = face(a, n, at + 1, 0.5);
+  Cell here = face(a, n, at, a[i]);
+  Cell next = face(a, n, at + 1, a[i + 1]);
+  out[i] = low.value[0] - high.value[1] + here.value[0] * next.value[1];
+}
 }
