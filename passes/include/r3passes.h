@@ -53,8 +53,9 @@ r3_result *r3_describe(const uint8_t *bitcode, size_t size);
 r3_result *r3_extract(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"kernel": name, "arguments": ["<parameter index>=<its bytes in hex>", …], "block": "128,1,1",
- * "grid": "64,1,1"}, all but kernel optional. Takes what r3_extract gave. Output: bitcode in which these scalar
- * arguments and the launch dimensions that the kernel reads are constants: right for such launches alone. */
+ * "grid": "64,1,1"}, all but kernel optional. Takes what r3_extract gave. Output: bitcode in which these
+ * scalar arguments and the launch dimensions that the kernel reads are constants: right for such launches
+ * alone. */
 r3_result *r3_specialise(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never",
@@ -72,6 +73,12 @@ r3_result *r3_compile(const uint8_t *bitcode, size_t size, const char *request);
 /* request: {"cpu": host CPU name or "native"}. Lowers an NVPTX module to a host module for libr3cpu
  * (docs/cpu-device.md). Output: host bitcode, unoptimised, which r3_compile then turns into an object. */
 r3_result *r3_lower_to_host(const uint8_t *bitcode, size_t size, const char *request);
+
+/* request: {"kernel": name}. Two parts of what r3_lower_to_host gave, which link into one module: the whole
+ * module without the kernel's code, and, of a module that holds this kernel alone, its entry. Each goes
+ * through r3_compile. */
+r3_result *r3_host_without(const uint8_t *lowered, size_t size, const char *request);
+r3_result *r3_host_alone(const uint8_t *lowered, size_t size, const char *request);
 
 /* request: {"kernel": name}. report: {"digest": "<sha256>"}: the kernel digest of architecture section 1. */
 r3_result *r3_kernel_digest(const uint8_t *bitcode, size_t size, const char *request);

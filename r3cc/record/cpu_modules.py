@@ -6,11 +6,12 @@ import hashlib
 import multiprocessing
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
@@ -18,11 +19,14 @@ from r3cc.errors import R3Error
 from r3cc.llvm import CompileRequest, Passes
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
+from r3cc.store.demangle import demangle
 from r3cc.toolchain.llvm import find_llvm_program
 from r3cc.toolchain.native import native_library
 
 MODULES_VARIABLE = "R3_CPU_MODULES"
 TIMEOUT_S = 600
+LLVM_PREFIX = "mllvm:"
+"""Of a profile's module-scope values that are options of LLVM."""
 
 
 def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
@@ -44,37 +48,95 @@ def build_modules(modules: Iterable[EmbeddedModule], folder: Path) -> None:
     Compiles in processes of their own, as many at once as there are cores. Raises R3Error that names the source.
     """
     wanted = {str(module.info["module"]): module for module in modules}
-    if not wanted:
+    parts = [part for module in wanted.values() for part in parts_of(module)]
+    if not parts:
         return
-    with ProcessPoolExecutor(min(len(wanted), _cores()), multiprocessing.get_context("spawn")) as pool:
-        jobs = {name: pool.submit(_guarded, build_module, module, folder) for name, module in wanted.items()}
-        for name, job in jobs.items():
-            _finish(job, wanted[name])
+    workers = min(len(parts), _cores())
+    spawn = multiprocessing.get_context("spawn")  # a process a part: LLVM's options hold for a process
+    with ProcessPoolExecutor(workers, spawn, max_tasks_per_child=1) as pool:
+        jobs = [(part, pool.submit(_guarded, part)) for part in parts]
+        objects: dict[str, list[bytes]] = {name: [] for name in wanted}
+        for part, job in jobs:
+            objects[part.module].append(_finish(job, part))
+    for name, (rest, *tuned) in objects.items():
+        with TemporaryDirectory(prefix=".link-", dir=folder) as work:
+            link_module(rest, Path(work), *tuned).replace(folder / f"{name}.so")
 
 
-def build_module(module: EmbeddedModule, folder: Path) -> None:
-    """Lower, compile and link one module; the file appears whole or not at all."""
-    passes = Passes()
+class Part(msgspec.Struct, frozen=True):
+    """What is compiled at once of a module: everything but the tuned kernels, or one of those."""
+
+    module: str
+    source: str
+    bitcode: bytes
+    request: CompileRequest
+    kernel: str | None = None
+    """The tuned kernel; None for the rest."""
+    tuned: tuple[str, ...] = ()
+    """Kernels that the rest leaves out."""
+
+
+def parts_of(module: EmbeddedModule) -> list[Part]:
+    """The parts of a module; more than one where a profile gives kernels pipelines of their own."""
     recorded = CompileRequest.from_recorded(module.info["codegen"])
     request = msgspec.structs.replace(recorded, emit="object", cpu=None, features=None)
-    code = passes.compile(passes.lower_to_host(module.bitcode), request).output
-    with TemporaryDirectory(prefix=".link-", dir=folder) as work:
-        linked = link_module(code, Path(work))
-        linked.replace(folder / f"{module.info['module']}.so")
+    identity, source = str(module.info["module"]), str(module.info.get("source", "a module"))
+    tuned = [kernel for kernel in module.info.get("kernels", []) if _has_own_code(kernel)]
+    names = tuple(str(kernel["name"]) for kernel in tuned)
+    own = [
+        Part(identity, source, module.bitcode, _tuned_request(request, kernel), kernel=str(kernel["name"]))
+        for kernel in tuned
+    ]
+    return [Part(identity, source, module.bitcode, request, tuned=names), *own]
 
 
-def link_module(code: bytes, folder: Path) -> Path:
-    """A shared object of an object file, in ``folder``; what it calls of libr3cpu is found when it is loaded."""
+def compile_part(part: Part) -> bytes:
+    """The part's object file. Runs in a process of its own."""
+    passes = Passes()
+    if part.kernel is not None:
+        lowered = passes.lower_to_host(passes.extract(part.bitcode, part.kernel))
+        return passes.compile(passes.host_alone(lowered, part.kernel), part.request).output
+    lowered = passes.lower_to_host(part.bitcode)
+    for kernel in part.tuned:
+        lowered = passes.host_without(lowered, kernel)
+    return passes.compile(lowered, part.request).output
+
+
+def link_module(code: bytes, folder: Path, *tuned: bytes) -> Path:
+    """A shared object of a module's object file and those of its tuned kernels, in ``folder``.
+
+    What it calls of libr3cpu is found when it is loaded.
+    """
     linker = find_llvm_program("ld.lld")
     if linker is None:
         raise R3Error("LLVM's linker ld.lld was not found; `r3 doctor` says how to get it")
-    source, target = folder / "module.o", folder / "module.so"
-    source.write_bytes(code)
-    command = [str(linker.path), "-shared", "--build-id=none", "-o", str(target), str(source)]
+    target = folder / "module.so"
+    sources = [folder / f"part{number}.o" for number in range(1 + len(tuned))]
+    for source, content in zip(sources, (code, *tuned), strict=True):
+        source.write_bytes(content)
+    command = [str(linker.path), "-shared", "--build-id=none", "-o", str(target), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise R3Error(f"cannot link a lowered module: {done.stderr.strip().splitlines()[0]}")
     return target
+
+
+def _has_own_code(kernel: Mapping[str, Any]) -> bool:
+    """Whether a profile gave a kernel of a tuned build (docs/binary-format.md) a pipeline or options."""
+    return kernel.get("profile") == "tuned" and bool(kernel.get("pipeline") or kernel.get("module"))
+
+
+def _tuned_request(recorded: CompileRequest, kernel: Mapping[str, Any]) -> CompileRequest:
+    """The recorded build's options with those of a kernel's entry put over them, as replay does."""
+    module: Mapping[str, str] = kernel.get("module") or {}
+    flags = tuple(f"-{key[len(LLVM_PREFIX) :]}={value}" for key, value in module.items() if key.startswith(LLVM_PREFIX))
+    given = {
+        "pipeline": kernel.get("pipeline") or recorded.pipeline,
+        "codegen_level": module.get("opt-level", recorded.codegen_level),
+        "fp_contract": module.get("fp-contract", recorded.fp_contract),
+        "mllvm": recorded.mllvm + flags,
+    }
+    return msgspec.convert(msgspec.to_builtins(recorded) | given, CompileRequest, strict=False)
 
 
 def _own_modules(binary: Path) -> list[EmbeddedModule]:
@@ -86,9 +148,16 @@ def _own_modules(binary: Path) -> list[EmbeddedModule]:
 
 def _program_key(modules: Sequence[EmbeddedModule]) -> str:
     """Names everything that decides the code: the modules, their options, the compiler, this machine's processor."""
-    parts = sorted(f"{module.info['module']} {msgspec.json.encode(module.info['codegen'])!r}" for module in modules)
+    parts = sorted(_key(module) for module in modules)
     library = hashlib.sha256(native_library("libR3Passes.so").read_bytes()).hexdigest()
     return hashlib.sha256("\n".join([library, _processor(), *parts]).encode()).hexdigest()[:32]
+
+
+def _key(module: EmbeddedModule) -> str:
+    """A module with all that decides its code."""
+    tuned = [kernel for kernel in module.info.get("kernels", []) if _has_own_code(kernel)]
+    own = [[kernel["name"], kernel.get("pipeline"), kernel.get("module")] for kernel in tuned]
+    return f"{module.info['module']} {msgspec.json.encode([module.info['codegen'], own])!r}"
 
 
 def _processor() -> str:
@@ -104,24 +173,26 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _guarded(work: Callable[[EmbeddedModule, Path], None], module: EmbeddedModule, folder: Path) -> str:
-    """The sentence of the work's error, else an empty one: LLVM's own exceptions cannot be sent."""
+def _guarded(part: Part) -> bytes | str:
+    """The part's object, or the sentence of its error: LLVM's own exceptions cannot be sent."""
     try:
-        work(module, folder)
+        return compile_part(part)
     except R3Error as error:
         return str(error)
-    return ""
 
 
-def _finish(job: Future[str], module: EmbeddedModule) -> None:
-    source = module.info.get("source", "a module")
+def _finish(job: Future[bytes | str], part: Part) -> bytes:
+    what = (
+        part.source if part.kernel is None else f"{demangle(part.kernel)} of {part.source} with its profile's options"
+    )
     try:
-        problem = job.result(TIMEOUT_S)
+        answer = job.result(TIMEOUT_S)
     except BrokenProcessPool:
-        raise R3Error(f"LLVM aborted while it compiled {source} for the cpu device") from None
+        raise R3Error(f"LLVM aborted while it compiled {what} for the cpu device") from None
     except TimeoutError:
         for process in multiprocessing.active_children():
             process.kill()
-        raise R3Error(f"compiling {source} for the cpu device did not end within {TIMEOUT_S} s") from None
-    if problem:
-        raise R3Error(f"{source} cannot run on the cpu device: {problem}")
+        raise R3Error(f"compiling {what} for the cpu device did not end within {TIMEOUT_S} s") from None
+    if isinstance(answer, str):
+        raise R3Error(f"{what} cannot run on the cpu device: {answer}")
+    return answer
