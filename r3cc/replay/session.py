@@ -356,8 +356,8 @@ class ReplaySession:
     def _answer(self, case: _Case) -> Runnable:
         """Run the original kernel."""
         geometry = derive(case.launch, LaunchConfiguration())
+        self._enter(case)  # a stage of its own: they do not nest
         with self._timed(Stage.REFERENCE), self._watch.stage(Stage.REFERENCE, self._longest(case)):
-            self._enter(case)
             runnable = case.runnable(self._baseline, self._baseline_function, geometry)
             runnable.memory.restore()
             runnable.launch()

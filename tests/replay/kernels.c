@@ -20,6 +20,9 @@
 #define ACCUMULATE 8
 #define WRITES_INPUT 9
 #define SLOW 10
+#define REMEMBERS 11
+#define FUSSY 12
+#define FUSSY_HANG 13
 
 typedef struct {
   double *y;
@@ -60,6 +63,17 @@ static void store(const arguments_t *a, int i) {
     break;
   case WRITES_INPUT:
     ((double *)a->x)[i] += 1.0;
+    break;
+  case REMEMBERS:
+    value = 3.0 * (1.0 + (double)i / (a->n - 1));
+    break;
+  case FUSSY:
+    if (a->x[0] != 1.0)
+      abort();
+    break;
+  case FUSSY_HANG:
+    for (volatile int forever = a->x[0] != 1.0; forever;)
+      ;
     break;
   case SLOW:
     for (volatile int spin = 0; spin < 2000; ++spin)
