@@ -91,7 +91,7 @@ if "nvptx64" in targets(tools):
     config.available_features.add("nvptx")
 if "amdgcn" in targets(tools):
     config.available_features.add("amdgpu")
-for program in ("cmake", "ninja", "make", "g++", "ld.lld", "llc", "ccache", "mpicxx"):
+for program in ("cmake", "ninja", "make", "g++", "ld.lld", "llc", "ccache", "mpicxx", "autoconf", "meson"):
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
 
