@@ -101,7 +101,7 @@ class LocalEvaluator:
     def baseline(self) -> Evaluation:
         """The recorded build's own code, measured beside itself."""
         with self._lock:
-            if self._baseline is None:
+            if self._baseline is None or _lost(self._baseline):
                 self._baseline = self.submit(Candidate(), BASELINE_PLAN)
         return self._baseline.result()
 
@@ -109,7 +109,7 @@ class LocalEvaluator:
         """Queue a candidate."""
         key = (candidate.id, _depth(plan))
         with self._lock:
-            if key not in self._evaluations:
+            if key not in self._evaluations or _lost(self._evaluations[key]):
                 self._evaluations[key] = self._start(candidate, plan)
             return self._evaluations[key]
 
@@ -134,8 +134,10 @@ class LocalEvaluator:
         key = (code.object_hash, launch, _depth(plan))
         job = Job(code.path, launch, plan)
         with self._lock:
-            if key not in self._measurements:
+            if key not in self._measurements or _lost(self._measurements[key]):
                 future = self._measurements[key] = Future()
+                if _lost(self._session):
+                    self._session = self._open_session()
                 after(self._session, future, lambda opened: self._measure(opened, job, future))
             return self._measurements[key]
 
@@ -169,7 +171,7 @@ class LocalEvaluator:
 
     def _code(self, request: CodeRequest) -> Future[CodeObject]:
         with self._lock:
-            if request not in self._codes:
+            if request not in self._codes or _lost(self._codes[request]):
                 self._codes[request] = self.pool.submit(request)
             return self._codes[request]
 
@@ -228,6 +230,13 @@ def compile_processes(settings: EvaluatorSettings) -> int:
     """How many compile processes to keep."""
     cores = len(os.sched_getaffinity(0))
     return settings.compile_processes or max(cores - 1, 1)
+
+
+def _lost(future: Future[Any]) -> bool:
+    """Whether a future's work was lost with a worker: asked for again, it is done again."""
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return False
+    return getattr(future.result(), "status", None) is Status.WORKER_LOST
 
 
 def finished(value: Value) -> Future[Value]:

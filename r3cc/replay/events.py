@@ -106,6 +106,14 @@ class Proposal(Event, frozen=True, tag="proposal"):
     """Proposal with the same candidate, whose answer is told again; nothing is evaluated."""
 
 
+class Lost(Event, frozen=True, tag="lost"):
+    """An evaluation of proposal ``n`` was lost with its worker, through no fault of the candidate: it is done again."""
+
+    n: int
+    kernel: str
+    message: str
+
+
 class Answer(Event, frozen=True, tag="evaluation"):
     """What became of proposal ``n``, and the loss that the optimizer was told."""
 
@@ -178,7 +186,7 @@ class End(Event, frozen=True, tag="end"):
     """The search is complete."""
 
 
-AnyEvent = Begin | Session | Baseline | Proposal | Answer | Incumbent | Stop | Final | Result | End
+AnyEvent = Begin | Session | Baseline | Proposal | Lost | Answer | Incumbent | Stop | Final | Result | End
 
 
 def decode_event(event: dict[str, Any]) -> AnyEvent:

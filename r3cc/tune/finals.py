@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from typing import TypeVar
 
 import msgspec
@@ -30,6 +31,8 @@ ROUNDS = (
 """How a finalist is measured in each process of round 1 and of round 2."""
 PROCESSES = (1, 5)
 """Fresh processes in which finalists are measured in each round."""
+RETRIES = 2
+"""Times that an evaluation whose worker was lost is done again."""
 SMALLEST_GAIN = 0.002
 """Relative gains below this are none, however sure."""
 OpenEvaluator = Callable[[], Evaluator]
@@ -108,12 +111,22 @@ def _measure(
     for _ in range(PROCESSES[number - 1]):
         with open_() as evaluator:
             timing = ROUNDS[number - 1]
-            futures = [evaluator.submit(candidate, timing) for candidate in (Candidate(), *_candidates(chosen))]
-            processes.append([future.result() for future in futures])
+            candidates = (Candidate(), *_candidates(chosen))
+            futures = [evaluator.submit(candidate, timing) for candidate in candidates]
+            processes.append([_settled(evaluator, *pair, timing) for pair in zip(candidates, futures, strict=True)])
         for n, evaluation in zip(numbers, processes[-1], strict=True):
             emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
     together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
     return together[0], together[1:]
+
+
+def _settled(evaluator: Evaluator, candidate: Candidate, future: Future[Evaluation], timing: TimingPlan) -> Evaluation:
+    """What a finalist's evaluation gave; done again where its worker was lost."""
+    for _ in range(RETRIES):
+        if future.result().status is not Status.WORKER_LOST:
+            break
+        future = evaluator.submit(candidate, timing)
+    return future.result()
 
 
 def combined(evaluations: Sequence[Evaluation]) -> Evaluation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
@@ -16,10 +17,10 @@ import msgspec
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
-from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Proposal, Result, Session, Stop
+from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Lost, Proposal, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status, TimingPlan
 from r3cc.tune.budget import Allowance, Budget, Limits
-from r3cc.tune.finals import decide, finalists, no_improvement
+from r3cc.tune.finals import RETRIES, decide, finalists, no_improvement
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch, SearchSpace, replay
@@ -153,6 +154,9 @@ class Tuner:
         if known is not None and known.evaluation.status is Status.OK:
             return known
         judged = evaluator.baseline()
+        for _ in range(RETRIES):
+            if judged.status is Status.WORKER_LOST:
+                judged = evaluator.baseline()
         noise, width = noise_of(judged), evaluator.width
         return self._journal.add(Baseline, kernel=kernel, evaluation=judged, noise=noise, width=width)
 
@@ -190,6 +194,7 @@ class KernelRun:
         self._watcher = watcher
         self._allowance = allowance
         self._in_flight: dict[Future[Evaluation], int] = {}
+        self._losses: Counter[int] = Counter()
         self._exhausted = False
 
     def until_stopped(self) -> str:
@@ -207,7 +212,17 @@ class KernelRun:
     def _take_answers(self) -> None:
         done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
         for future in sorted(done, key=self._in_flight.__getitem__):
-            self._answer(self._in_flight.pop(future), future.result())
+            n, evaluation = self._in_flight.pop(future), future.result()
+            if evaluation.status is Status.WORKER_LOST and self._losses[n] < RETRIES:
+                self._again(n, evaluation)
+            else:
+                self._answer(n, evaluation)
+
+    def _again(self, n: int, lost: Evaluation) -> None:
+        """The one thing that is retried: what somebody killed. A candidate that fails has its status at once."""
+        self._losses[n] += 1
+        self._journal.add(Lost, n=n, kernel=self._plan.kernel, message=lost.message)
+        self._submit(self._search.pending[n])
 
     def _judge(self, genotype: Genotype) -> Judged | None:
         """A simpler candidate's evaluation; None when the budget is spent."""

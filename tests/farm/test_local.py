@@ -1,7 +1,10 @@
 import os
+import random
 import signal
+import threading
 import time
 from collections import Counter
+from contextlib import suppress
 
 import msgspec
 import numpy as np
@@ -159,3 +162,47 @@ def test_an_unknown_llvm_option_is_no_traceback(pool):
     found = pool.submit(CodeRequest(codegen=(("mllvm:no-such-option", "1"),))).result(WAIT_S)
     assert found.status in (Status.REJECTED, Status.COMPILE_ERROR)
     assert found.message
+
+
+def test_workers_killed_all_the_time_change_no_status(tmp_path):
+    """Real processes: whatever dies, a candidate that is asked for again gets the status that it deserves."""
+    setup = compile_setup(tmp_path, SAXPY, "saxpy", "cpu")
+    wanted = {
+        Candidate("default<O1>"): Status.OK,
+        Candidate("default<O2>"): Status.OK,
+        Candidate("defalt<O1>"): Status.REJECTED,
+        Candidate("loop(licm)"): Status.COMPILE_ERROR,
+        Candidate(launch=LaunchConfiguration(grid=(1, 1, 1))): Status.MISMATCH,
+        Candidate("default<O1>", (), LaunchConfiguration(block=(64, 1, 1))): Status.OK,
+    }
+    with LocalEvaluator(saxpy_launches(), setup, "cpu", SETTINGS) as evaluator:
+        over = threading.Event()
+        killed = []
+
+        def storm():
+            draw = random.Random(5)
+            while not over.wait(draw.uniform(0.05, 0.3)) and len(killed) < 25:
+                pids = [*evaluator.pool.worker_pids, evaluator.lane.worker_pid]
+                pid = draw.choice(pids)
+                if pid is not None:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+
+        storming = threading.Thread(target=storm)
+        storming.start()
+        try:
+            found = {candidate: patiently(evaluator, candidate) for candidate in wanted}
+        finally:
+            over.set()
+            storming.join()
+    assert killed
+    assert found == wanted
+
+
+def patiently(evaluator, candidate):
+    for _ in range(40):
+        status = evaluate(evaluator, candidate).status
+        if status is not Status.WORKER_LOST:
+            return status
+    return Status.WORKER_LOST

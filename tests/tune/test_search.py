@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import msgspec
@@ -26,6 +28,7 @@ from r3cc.replay.events import (
     Final,
     Incumbent,
     KernelPlan,
+    Lost,
     Proposal,
     Result,
     Stop,
@@ -207,6 +210,63 @@ def test_a_storm_of_faults_ends_as_no_improvement(tmp_path: Path) -> None:
     assert len(answers) == 54, "a tenth is kept back for simplifying a winner"
     assert {a.evaluation.status for a in answers} > {Status.COMPILE_ERROR, Status.DEVICE_FAULT, Status.MISMATCH}
     assert all(-0.05 < a.loss < 1 for a in answers)
+
+
+class Storm(SyntheticEvaluator):
+    """Kills workers: two of three evaluations are lost, once or twice, before they are answered."""
+
+    injected = 0
+
+    def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
+        before = self.submitted[candidate.id]
+        if before < zlib.crc32(candidate.id.encode()) % 3:
+            self.submitted[candidate.id] += 1
+            Storm.injected += 1
+            lost: Future[Evaluation] = Future()
+            lost.set_result(Evaluation(candidate, Status.WORKER_LOST, message="the device worker was ended by SIGKILL"))
+            return lost
+        return super().submit(candidate, plan)
+
+
+def faulty(candidate: Candidate) -> float | Status:
+    """As rugged, but every fourth candidate fails for good, each in another way."""
+    kind = zlib.crc32(f"{candidate.id} fault".encode())
+    statuses = [status for status in Status if status not in (Status.OK, Status.WORKER_LOST)]
+    if candidate != Candidate() and kind % 4 == 0:
+        return statuses[kind // 4 % len(statuses)]
+    return rugged(candidate)
+
+
+def test_a_storm_of_200_faults_changes_nothing(tmp_path: Path) -> None:
+    def calm() -> Evaluator:
+        return SyntheticEvaluator(faulty)
+
+    Storm.injected = 0
+    plans = [plan("one", 0.5), plan("other", 0.5)]
+    without = run(tmp_path / "calm", budget=320, plans=plans, open_evaluator=calm)
+    within = run(tmp_path / "storm", budget=320, plans=plans, open_evaluator=lambda: Storm(faulty))
+    answers = [a.evaluation for a in kinds(tmp_path / "storm", Answer) if isinstance(a, Answer)]
+    failed = [each for each in answers if each.status is not Status.OK]
+    assert Storm.injected + len(failed) >= 200
+    assert {each.status for each in failed} >= set(Status) - {Status.OK, Status.WORKER_LOST}
+    assert all(each.status is faulty(each.candidate) for each in answers if isinstance(faulty(each.candidate), Status))
+    assert not any(each.status is Status.WORKER_LOST for each in answers)
+    assert course(tmp_path / "storm") == course(tmp_path / "calm")
+    assert [r.candidate for r in within] == [r.candidate for r in without]
+    lost = [event for event in kinds(tmp_path / "storm", Lost) if isinstance(event, Lost)]
+    assert lost, "every retry is in the log"
+    assert max(Counter(event.n for event in lost).values()) <= 2
+
+
+def test_an_evaluation_that_is_lost_every_time_is_lost(tmp_path: Path) -> None:
+    def cursed(candidate: Candidate) -> float | Status:
+        return Status.WORKER_LOST if candidate.pipeline else 1.0
+
+    run(tmp_path / "log", model=cursed, budget=30)
+    lost = Counter(event.n for event in kinds(tmp_path / "log", Lost) if isinstance(event, Lost))
+    assert set(lost.values()) == {2}
+    answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer) and a.n in lost]
+    assert {a.evaluation.status for a in answers} == {Status.WORKER_LOST}
 
 
 def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path) -> None:
