@@ -1,0 +1,3 @@
+#!/bin/sh
+# Stands in for a compiler that is killed.
+kill -KILL $$
