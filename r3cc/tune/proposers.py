@@ -7,7 +7,7 @@ is how a search continues after an interruption.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
@@ -15,8 +15,10 @@ import numpy as np
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import Knob
 from r3cc.tune.mutation import EditSampler
-from r3cc.tune.nevergrad_optimizers import KnobOptimizer, PipelineOptimizer, Told
 from r3cc.tune.space import Space
+
+if TYPE_CHECKING:
+    from r3cc.tune.nevergrad_optimizers import Told
 
 KNOB_TURNS = 0.4
 """Part of the proposals that vary knobs, where there are both knobs and a pipeline."""
@@ -65,6 +67,8 @@ class R3Proposer:
     """
 
     def __init__(self, space: Space, seed: int, width: int) -> None:
+        from r3cc.tune.nevergrad_optimizers import KnobOptimizer, PipelineOptimizer  # seconds: only where it searches
+
         self._pipelines = PipelineOptimizer(EditSampler(space.base, space.vocabulary), seed, width)
         self._knobs = KnobOptimizer(space.knobs, seed + 1, width) if space.knobs else None
         self._best = Genotype()
@@ -120,6 +124,8 @@ class KnobProposer:
     """A discrete optimizer over knobs alone: for what has no pipeline, a unit's module-scope values."""
 
     def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
+        from r3cc.tune.nevergrad_optimizers import KnobOptimizer
+
         self._knobs = KnobOptimizer(knobs, seed, width)
         self._open: dict[int, Told] = {}
         self._tickets = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 
 import msgspec
-import nevergrad
 import numpy as np
 
 import r3cc
@@ -84,7 +84,7 @@ class TuneSession:
             versions={
                 "r3": r3cc.__version__,
                 "llvm": llvm,
-                "nevergrad": nevergrad.__version__,
+                "nevergrad": version("nevergrad"),
                 "numpy": np.__version__,
             },
         )
