@@ -6,14 +6,19 @@ from pathlib import Path
 
 import click
 
+from r3cc.apply.by_hand import BY_HAND, judge_by_hand
 from r3cc.apply.patch import Patch, write_patch
 from r3cc.apply.profile import Entry, Profile, read_profile, write_profile
 from r3cc.apply.winners import CPU, Choices, profile_of
-from r3cc.cli.options import DeviceName, store_option
+from r3cc.cli.options import DeviceName, Dimensions, codegen_pairs, recording_option, store_option
 from r3cc.cli.output import counted, say
+from r3cc.cli.settings import KernelSetting, current_settings
 from r3cc.errors import R3Error, UsageError
-from r3cc.replay.events import Begin, read_log
+from r3cc.farm import EvaluatorSettings
+from r3cc.replay.events import AnyEvent, Begin, read_log
+from r3cc.replay.model import Candidate, LaunchConfiguration, Numerics
 from r3cc.store import Store
+from r3cc.store.model import Dim3
 
 
 @click.command()
@@ -30,32 +35,69 @@ from r3cc.store import Store
 @click.option("--device", type=DeviceName(), help="`cpu` takes results of the cpu device, which no GPU build uses.")
 @click.option("--launch-bounds", is_flag=True, help="Take maxntid, with which larger blocks no longer launch.")
 @click.option("--guard-scalars", is_flag=True, help="Launch rules hold for the recorded scalar arguments only.")
+@click.option("--kernel", metavar="KERNEL", help="Judge and take the candidate below instead of a search's winners.")
+@recording_option
+@click.option("--passes", help="Pass pipeline of that candidate, as `opt -passes=` takes it.")
+@click.option("--block", type=Dimensions(), help="Its block; the grid is derived to cover the recorded threads.")
+@click.option("--grid", type=Dimensions(), help="Its grid.")
+@click.option("--codegen", multiple=True, metavar="KEY=VALUE", help="A code-generation option; may be repeated.")
+@click.option("--samples", type=click.IntRange(min=1), default=31, show_default=True, help="Timed pairs.")
 def apply(
-    store: Path, output: Path, search: str | None, device: str | None, launch_bounds: bool, guard_scalars: bool
+    store: Path,
+    output: Path,
+    search: str | None,
+    device: str | None,
+    launch_bounds: bool,
+    guard_scalars: bool,
+    kernel: str | None,
+    recording: str | None,
+    passes: str | None,
+    block: Dim3 | None,
+    grid: Dim3 | None,
+    codegen: tuple[str, ...],
+    samples: int,
 ) -> None:
     """Write the winners of a search into a profile, which a build with --r3-use=FILE takes.
 
     docs/profile-format.md says what stands in it; entries may be deleted by hand. Rewritten sources become one patch
-    beside the profile (tuned.r3.patch beside tuned.r3.json), for `git apply`; no source is touched.
+    beside the profile (tuned.r3.patch beside tuned.r3.json), for `git apply`; no source is touched. With --kernel the
+    candidate that is given on the command line is judged on the recorded launches and written instead, if it is valid.
     """
     kept = read_profile(output) if output.exists() else None
+    candidate = Candidate(passes, codegen_pairs(codegen), LaunchConfiguration(grid, block))
+    if (kernel is None) != (candidate == Candidate()):
+        raise UsageError("--kernel takes a candidate (--passes, --block, --grid, --codegen), and those belong to it")
     with Store.open(store) as opened:
-        found = opened.searches.find(search)
-        events = read_log(found.events_path)
-        _check_device(found.id, events[0] if events else None, device)
-        outcome = profile_of(opened, found.id, events, Choices(launch_bounds, guard_scalars))
-    for name in outcome.unfinished:
-        say(f"{name} has no verdict yet: `r3 tune` goes on with it")
-    for name in outcome.unimproved:
-        say(f"{name}: no improvement, no entry")
+        if kernel is None:
+            found = opened.searches.find(search)
+            name, events = found.id, read_log(found.events_path)
+        else:
+            name, events = BY_HAND, _by_hand(opened, recording, kernel, candidate, device, samples)
+        _check_device(name, events[0] if events else None, device)
+        outcome = profile_of(opened, name, events, Choices(launch_bounds, guard_scalars))
+    for kernel_name in outcome.unfinished:
+        say(f"{kernel_name} has no verdict yet: `r3 tune` goes on with it")
+    for kernel_name in outcome.unimproved:
+        say(f"{kernel_name}: no improvement, no entry")
     if not outcome.profile.kernels:
-        raise R3Error(f"the search {found.id} has no winner; nothing was written")
+        raise R3Error(f"the search {name} has no winner; nothing was written")
     for entry in outcome.profile.kernels:
         _say_entry(entry)
     write_profile(output, kept.merged(outcome.profile) if kept else outcome.profile)
     _say_written(output, outcome.profile, kept)
     if outcome.patch is not None:
         _write_patch(output.with_suffix(".patch"), outcome.patch)
+
+
+def _by_hand(
+    store: Store, recording: str | None, given: str, candidate: Candidate, device: str | None, samples: int
+) -> tuple[AnyEvent, ...]:
+    """The candidate judged at the settings file's numerics for its kernel."""
+    kernel = store.find_kernel(given, recording)
+    entry = current_settings().for_kernel(kernel.name, kernel.demangled) or KernelSetting("")
+    numerics = Numerics(entry.numerics or Numerics.ROUNDING)
+    settings = EvaluatorSettings(numerics=numerics, rtol=entry.rtol, atol=entry.atol, compile_processes=1)
+    return judge_by_hand(store, recording, kernel, candidate, settings, device, samples)
 
 
 def _check_device(search: str, begin: object, device: str | None) -> None:

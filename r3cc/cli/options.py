@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from r3cc.errors import UsageError
 from r3cc.store.model import Dim3
 
 DEVICE = re.compile(r"cpu|(cuda|hip):\d+")
@@ -89,3 +90,14 @@ recording_option = click.option("--recording", metavar="ID", help="Recording to 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 """Passes ``as_json: bool``."""
+
+
+def codegen_pairs(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """``KEY=VALUE`` texts as sorted pairs. Raises UsageError for what is not of that form."""
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--codegen '{text}' is not KEY=VALUE, such as opt-level=2")
+        pairs[key] = value
+    return tuple(sorted(pairs.items()))

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from r3cc.cli.options import (
     Dimensions,
+    codegen_pairs,
     device_option,
     json_option,
     recording_option,
@@ -17,7 +18,7 @@ from r3cc.cli.options import (
 )
 from r3cc.cli.output import human_dimensions, human_time, print_json, print_table, say
 from r3cc.cli.settings import KernelSetting, current_settings
-from r3cc.errors import R3Error, UsageError
+from r3cc.errors import R3Error
 from r3cc.farm import EvaluatorSettings, LocalEvaluator
 from r3cc.replay.model import (
     Candidate,
@@ -75,7 +76,7 @@ def replay(
 
     Without options the candidate is the recorded build's own code. The exit status is 0 only if it is valid.
     """
-    candidate = Candidate(passes, _codegen(codegen), LaunchConfiguration(grid, block), variant)
+    candidate = Candidate(passes, codegen_pairs(codegen), LaunchConfiguration(grid, block), variant)
     with Store.open(store) as opened:
         found = opened.find_kernel(kernel, recording)
         settings = _settings(found, numerics, rtol, atol, l2)
@@ -90,16 +91,6 @@ def replay(
     if not as_json:
         _print(found, used, evaluation)
     ctx.exit(0 if evaluation.status is Status.OK else FAILED)
-
-
-def _codegen(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    pairs = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--codegen '{text}' is not KEY=VALUE, such as opt-level=2")
-        pairs[key] = value
-    return tuple(sorted(pairs.items()))
 
 
 def _settings(

@@ -278,3 +278,22 @@ def test_a_source_that_has_changed_gives_no_profile(store: Store, tmp_path: Path
     done = invoke(store, "apply", "-o", str(tmp_path / "t.r3.json"), "--device", "cpu", "--search", made)
     assert "app.cu has changed since saxpy was recorded" in sentence(done, 1)
     assert not list(tmp_path.glob("t.r3.*"))
+
+
+def test_a_candidate_of_ones_own_becomes_an_entry(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "t.r3.json"
+    own = ("--kernel", "saxpy", "--device", "cpu", "--passes", "default<O1>", "--block", "64", "--samples", "3")
+    (entry,) = apply(store, file, *own)["kernels"]
+    assert (entry["device"], entry["pipeline"], entry["launch"]["block"]) == ("cpu", "default<O1>", [64, 1, 1])
+    assert entry["changes"] == ["pipeline default<O1>", "block 64,1,1"]
+    assert entry["evidence"]["search"] == "by hand"
+    assert entry["evidence"]["ratio"]["samples"] == 3
+    assert check(store, file, "--min-speedup", "0").exit_code == 0
+
+
+def test_a_wrong_candidate_of_ones_own_is_refused(store: Store, tmp_path: Path) -> None:
+    own = ("apply", "-o", str(tmp_path / "t.r3.json"), "--device", "cpu", "--kernel", "saxpy", "--samples", "3")
+    assert "is not valid: mismatch" in sentence(invoke(store, *own, "--block", "64", "--grid", "1"), 1)
+    assert "takes a candidate" in sentence(invoke(store, *own), 2)
+    assert "is not KEY=VALUE" in sentence(invoke(store, *own, "--codegen", "fast"), 2)
+    assert not (tmp_path / "t.r3.json").exists()
