@@ -116,3 +116,14 @@ def test_settings_of_a_kernel_count(replay, tmp_path):
     assert json.loads(done.stdout)["numerics"] == "approx"
     done = replay("saxpy", "--samples", "3", "--numerics", "bitwise", "--json")
     assert json.loads(done.stdout)["numerics"] == "bitwise"
+
+
+def test_a_variant_is_named_in_the_table_and_one_that_is_not_there_is_rejected(replay, store):
+    folder = store / "variants"
+    folder.mkdir(exist_ok=True)
+    (folder / "0123456789abcdef.bc").write_bytes(bitcode(SAXPY.replace("a * x[i] + y[i]", "y[i] + x[i] * a")))
+    done = replay("saxpy", "--samples", "3", "--variant", "0123456789abcdef")
+    assert done.exit_code == 0, done.output
+    assert "variant" in done.stdout and "0123456789abcdef" in done.stdout
+    done = replay("saxpy", "--variant", "fedcba9876543210")
+    assert done.exit_code != 0 and "holds no variant" in done.stderr

@@ -180,7 +180,8 @@ def test_a_cheat_is_rejected(judge, name):
     assert found.reason == reason, found
     if stage is not None:
         assert found.stage == stage, found
-    assert "/" not in found.message.replace("a / b", ""), found.message
+    if found.stage is not Stage.REGIONS:  # those quote the text itself
+        assert "/" not in found.message.replace("a / b", ""), found.message
 
 
 def test_a_launch_that_leaves_threads_out_is_rejected(judge):
