@@ -5,6 +5,7 @@ set -eu
 
 packages="build-essential cmake ninja-build ccache git python3-venv
 clang-22 llvm-22-dev lld-22 clang-tools-22 llvm-22-tools clang-format-22
+bubblewrap libclang1-22
 libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev
 openmpi-bin libopenmpi-dev"
 

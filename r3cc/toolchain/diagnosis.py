@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from r3cc.toolchain.cuda import find_cuda, find_ptxas, missing_parts
 from r3cc.toolchain.llvm import LLVM_MAJOR, find_clang, find_llvm_program
 from r3cc.toolchain.native import native_library, native_program
 from r3cc.toolchain.rocm import find_rocm_device_libraries
-from r3cc.toolchain.tool import Tool
+from r3cc.toolchain.tool import Tool, run_version
 
 
 class Need(enum.StrEnum):
@@ -55,6 +56,7 @@ def diagnose() -> list[Finding]:
         _cuda(),
         _ptxas(),
         _rocm(),
+        _bubblewrap(),
         _native("r3-clang++", "the compiler that applications are built with", native_program, Need.BUILD),
         _native("libR3Passes.so", "capture of IR, replay compiler", native_library, Need.BUILD),
         _native("libr3record.so", "recording on NVIDIA GPUs", native_library, Need.OPTIONAL),
@@ -102,6 +104,14 @@ def _rocm() -> Finding:
     problem = "" if tool else "not found"
     remedy = "apt-get install rocm-device-libs libamdhip64-dev"
     return _finding("rocm-device-libs", "HIP for AMD GPUs", Need.OPTIONAL, tool, problem, remedy)
+
+
+def _bubblewrap() -> Finding:
+    path = shutil.which("bwrap")
+    version = run_version(Path(path), r"(\d[\d.]*)") if path else ""
+    tool = Tool("bwrap", Path(path), version, "PATH") if path else None
+    purpose = "confines the compiler while it reads rewritten kernels"
+    return _finding("bwrap", purpose, Need.OPTIONAL, tool, "" if tool else "not found", "apt-get install bubblewrap")
 
 
 def _native(name: str, purpose: str, find: Callable[[str], Path], need: Need) -> Finding:
