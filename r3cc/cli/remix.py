@@ -53,6 +53,9 @@ DEFAULT_COST_USD = 5.0
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Proposals over all kernels.")
 @click.option("--time", "time_s", type=Duration(), default=DEFAULT_TIME, show_default=True, help="Time for the search.")
 @click.option(
+    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Most tokens of all answers, input included."
+)
+@click.option(
     "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Most that answers may cost.  [default: 5]"
 )
 @click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests under way.")
@@ -73,6 +76,7 @@ def remix(
     policy: str,
     budget: int | None,
     time_s: float,
+    max_tokens: int | None,
     max_cost: float | None,
     concurrency: int,
     seed: int,
@@ -104,7 +108,7 @@ def remix(
         cost = DEFAULT_COST_USD if max_cost is None else max_cost
         if any(proposer.destination is not None for proposer in proposers):
             require_prices(proposers)
-        allowed = Allowed(budget, time_s, cost, concurrency)
+        allowed = Allowed(budget, time_s, cost, concurrency, max_tokens)
         search = _run(RemixSession(opened, question, proposers, open_policy(policy), allowed), fresh)
         _print(opened, search, as_json)
 

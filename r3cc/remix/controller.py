@@ -16,6 +16,7 @@ from functools import partial
 
 from r3cc.remix import sampling
 from r3cc.remix.answers import Rewrite, parse_answer
+from r3cc.remix.budget import UNCAPPED, Budget, Caps, worst_of
 from r3cc.remix.cascade import Built, Judge, Judgement, duplicate
 from r3cc.remix.choosing import Experience, Policy, Situation
 from r3cc.remix.events import (
@@ -76,7 +77,7 @@ class Limits:
     """Of this kernel, over all sessions."""
     deadline: float | None = None
     """time.monotonic()."""
-    max_cost_usd: float | None = None
+    caps: Caps = UNCAPPED
     """Of the whole search."""
     concurrency: int = 4
     """Requests under way at a time."""
@@ -160,7 +161,7 @@ class KernelRun:
         self._ceiling: int | None = None
         """Verdicts that may be committed before the next scripted batch is drawn; None without a script."""
         self._asking: Counter[str] = Counter()
-        self._worst_in_flight = 0.0
+        self._budget = Budget(limits.caps, lambda: self._journal.spent)
         self._gone: set[str] = set()
         self._failures_in_a_row = 0
         self._last_prompt: dict[str, str] = {}
@@ -221,7 +222,7 @@ class KernelRun:
             return "budget"
         if self.limits.deadline is not None and time.monotonic() >= self.limits.deadline:
             return "time"
-        if self.limits.max_cost_usd is not None and self._journal.cost_usd >= self.limits.max_cost_usd:
+        if self._budget.spent_up():
             return "cost"
         if not self._able():
             return "exhausted"
@@ -235,13 +236,12 @@ class KernelRun:
         return tuple(name for name in self._parts.proposers if name not in self._gone)
 
     def _affordable_names(self) -> tuple[str, ...]:
-        """Who could answer a batch within what is left, at worst, of the cost; the last prompt stands for the next."""
-        limit, prompt = self.limits.max_cost_usd, self._latest
-        if limit is None or prompt is None:
+        """Who could answer a batch within what is left, at worst; the last prompt stands for the next."""
+        prompt = self._latest
+        if prompt is None:
             return self._able()
-        left = limit - self._journal.cost_usd - self._worst_in_flight
-        worst = {name: self._parts.proposers[name].worst_cost_usd(prompt) for name in self._able()}
-        return tuple(name for name, cost in worst.items() if cost * self._batch_size() <= left)
+        worst = {name: worst_of(self._parts.proposers[name], prompt) for name in self._able()}
+        return tuple(name for name, each in worst.items() if self._budget.fits(each * self._batch_size()))
 
     def _has_room(self) -> bool:
         """Requests and answers that wait are bounded: nobody proposes from a state that is long out of date."""
@@ -311,7 +311,7 @@ class KernelRun:
             self._tasks[n] = asyncio.create_task(self._carry(work, led, lead if led is None else None))
 
     def _write_request(self, work: Work, prompt: Prompt, round_: int) -> None:
-        if round_ == 0 and work.n in self._own.open_requests():
+        if self._own.wrote(Request, work.n, round_):
             return
         previous = self._last_prompt.get(work.proposer, "")
         self._last_prompt[work.proposer], self._latest = prompt.text, prompt
@@ -389,9 +389,7 @@ class KernelRun:
         return self._script is not None or self._affordable(work, prompt)
 
     def _affordable(self, work: Work, prompt: Prompt) -> bool:
-        limit = self.limits.max_cost_usd
-        worst = self._proposer(work).worst_cost_usd(prompt)
-        return limit is None or self._journal.cost_usd + self._worst_in_flight + worst <= limit
+        return self._budget.fits(worst_of(self._proposer(work), prompt))
 
     async def _ask(self, work: Work, prompt: Prompt, round_: int) -> Reply | Failed:
         """The answer to a prompt: what the log has, or what the proposer says. It never raises."""
@@ -406,14 +404,13 @@ class KernelRun:
             "prompt": prompt.id,
         }
         if not self._affordable(work, prompt):
-            message = "what it could cost is more than is left of --max-cost"
+            message = "what it could cost is more than is left of --max-cost or --max-tokens"
             return self._journal.add(Failed, **common, kind=FailureKind.EXHAUSTED, message=message)
         proposer = self._proposer(work)
-        worst = proposer.worst_cost_usd(prompt)
         self._asking[work.proposer] += 1
-        self._worst_in_flight += worst
         try:
-            answer = await proposer.propose(prompt, self._answer_deadline_s())
+            with self._budget.reserved(worst_of(proposer, prompt)):
+                answer = await proposer.propose(prompt, self._answer_deadline_s())
         except ProposerError as error:
             self._failed(work, error.kind)
             return self._journal.add(Failed, **common, kind=error.kind, message=str(error), cost_usd=error.cost_usd)
@@ -423,7 +420,6 @@ class KernelRun:
             return self._journal.add(Failed, **common, kind=FailureKind.INVALID, message=message)
         finally:
             self._asking[work.proposer] -= 1
-            self._worst_in_flight -= worst
         self._failures_in_a_row = 0
         return self._journal.add(Reply, **common, answer=answer)
 
@@ -444,7 +440,8 @@ class KernelRun:
         rewrite = _read(said, work.prompt.parent)
         common = {"n": work.n, "kernel": self._plan.kernel, "round": round_}
         if isinstance(rewrite, Rejection):
-            self._journal.add(Build, **common, rejection=rewrite)
+            if not self._own.wrote(Build, work.n, round_):
+                self._journal.add(Build, **common, rejection=rewrite)
             return Outcome(work, rewrite)
         original = {region.name: region.text for region in self._parts.source.regions}
         texts = {name: text for name, text in rewrite.texts.items() if text != original[name]}
@@ -454,7 +451,8 @@ class KernelRun:
             if isinstance(built, Rejection)
             else {"variant": built.variant, "artefact": built.artefact}
         )
-        self._journal.add(Build, **common, strategy=rewrite.strategy, texts=texts, **found)
+        if not self._own.wrote(Build, work.n, round_):
+            self._journal.add(Build, **common, strategy=rewrite.strategy, texts=texts, **found)
         if isinstance(built, Rejection):
             return Outcome(work, built, rewrite, texts)
         if (known := duplicate(built.variant, self.state.by_source, self.state.by_ir)) is not None:
@@ -472,6 +470,8 @@ class KernelRun:
     def _learn(self, outcome: Outcome, replies: Sequence[Reply], begun: float, lost_usd: float) -> None:
         """Tell the policy what asking came to."""
         work, gain = outcome.work, 0.0
+        if self._own.wrote(Learnt, work.n):
+            return
         if outcome.judgement is not None and outcome.judgement.ratio is not None:
             gain = max(0.0, math.log(work.parent_ratio / outcome.judgement.ratio.median) - self._noise)
         answers = [reply.answer for reply in replies]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
+from r3cc.remix.budget import Spending
 from r3cc.remix.events import AnyEvent, Failed, PromptBlock, Reply, Request
 from r3cc.remix.layout import block_id
 from r3cc.remix.model import Prompt
@@ -26,8 +27,8 @@ class Journal:
         self._proposals: Counter[str] = Counter()
         self.next = 0
         """Number of the next proposal."""
-        self.cost_usd = 0.0
-        """What answers cost in all sessions."""
+        self.spent = Spending()
+        """What answers took in all sessions."""
         self._blocks: set[str] = set()
         for event in earlier:
             self._count(event)
@@ -71,8 +72,8 @@ class Journal:
                 self.next = max(self.next, event.n + 1)
                 self._proposals[event.kernel] += event.round == 0
             case Reply():
-                self.cost_usd += event.answer.cost_usd
+                self.spent += Spending(event.answer.cost_usd, event.answer.usage.total)
             case Failed():
-                self.cost_usd += event.cost_usd
+                self.spent += Spending(event.cost_usd)
             case PromptBlock():
                 self._blocks.add(event.id)

@@ -12,7 +12,7 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.remix.cascade import Built, Workshop, build_key
-from r3cc.remix.events import AnyEvent, Build, Failed, Reply, Request, Source, Tuned, Verdict
+from r3cc.remix.events import AnyEvent, Build, Failed, Learnt, Reply, Request, Source, Tuned, Verdict
 from r3cc.remix.model import Rejection, SourceKernel
 from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import Final
@@ -36,6 +36,7 @@ class Memory:
         self._evaluations: dict[tuple[str, str], Evaluation] = {}
         self._said: dict[tuple[int, int, str], Reply | Failed] = {}
         self._requests: dict[int, Request] = {}
+        self._written: set[tuple[type, int, int]] = set()
         self.verdicts: set[int] = set()
         self.tuned: dict[int, Tuned] = {}
         self.finals: list[Final] = []
@@ -43,7 +44,13 @@ class Memory:
             if getattr(event, "kernel", None) == kernel:
                 self._take(event)
 
+    def wrote(self, kind: type, n: int, round_: int = 0) -> bool:
+        """Whether the log has an event of this kind for a proposal's round."""
+        return (kind, n, round_) in self._written
+
     def _take(self, event: AnyEvent) -> None:
+        if isinstance(event, Request | Build | Learnt):
+            self._written.add((type(event), event.n, getattr(event, "round", 0)))
         match event:
             case Build(variant=variant, artefact=artefact, rejection=rejection):
                 built = Built(variant, artefact) if variant is not None and artefact is not None else rejection

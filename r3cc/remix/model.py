@@ -163,6 +163,11 @@ class TokenUsage(msgspec.Struct, frozen=True):
     estimated: bool = False
     """Counted from characters, because the server said nothing."""
 
+    @property
+    def total(self) -> int:
+        """Input and output."""
+        return self.uncached + self.cache_read + self.cache_write + self.output
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What a proposer said."""
@@ -222,6 +227,10 @@ class Proposer(Protocol):
 
     def worst_cost_usd(self, prompt: Prompt) -> float:
         """The most that one answer can cost; 0 for what is free."""
+        ...
+
+    def worst_tokens(self, prompt: Prompt) -> int:
+        """The most tokens, input and output, that one answer can take; 0 for what takes none."""
         ...
 
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:

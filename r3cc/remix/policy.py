@@ -1,8 +1,8 @@
 """Policies of model choice: by the clock, and two controls for ablation.
 
 ``clock`` asks who is expected to bring the most log-speedup for what a proposal costs: the seconds that the device
-would wait for the answer, its share of a full queue, and its price in seconds. While the device is idle, all of an answer's
-time counts, and fast models win; while its queue is full, the evaluation is what is dear, and strong ones do.
+would wait for the answer, its share of a full queue, and its price in seconds. While the device is idle, all of an
+answer's time counts, and fast models win; while its queue is full, the evaluation is what is dear, and strong ones do.
 """
 
 from __future__ import annotations

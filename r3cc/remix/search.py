@@ -13,6 +13,7 @@ from functools import partial
 from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive import Elite
 from r3cc.remix.artefact import Artefact
+from r3cc.remix.budget import Caps
 from r3cc.remix.cascade import Judge, LiveWorkshop
 from r3cc.remix.choosing import Policy
 from r3cc.remix.controller import KernelRun, Limits, Parts
@@ -66,6 +67,8 @@ class Allowed:
     max_cost_usd: float | None = None
     """Over all sessions."""
     concurrency: int = 4
+    max_tokens: int | None = None
+    """Of all answers, input included, over all sessions."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +250,7 @@ class Remixer:
         return Limits(
             proposals=proposals,
             deadline=None if left is None else now + left * part,
-            max_cost_usd=allowed.max_cost_usd,
+            caps=Caps(allowed.max_cost_usd, allowed.max_tokens),
             concurrency=allowed.concurrency,
         )
 

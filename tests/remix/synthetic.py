@@ -141,6 +141,9 @@ class Scribe:
     def worst_cost_usd(self, prompt: Prompt) -> float:
         return 2 * self._cost_usd
 
+    def worst_tokens(self, prompt: Prompt) -> int:
+        return len(prompt.text)
+
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:
         self.prompts.append(prompt)
         await asyncio.sleep(self._latency())

@@ -13,7 +13,7 @@ from asyncio.subprocess import PIPE, Process
 
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
-from r3cc.remix.proposers.estimates import estimated_usage
+from r3cc.remix.proposers.estimates import estimated_usage, most_tokens
 from r3cc.remix.proposers.redaction import one_line, without_secrets
 
 LONGEST_ANSWER = 4 << 20
@@ -41,6 +41,10 @@ class CommandProposer:
     def worst_cost_usd(self, prompt: Prompt) -> float:
         """R3 doesn't know what the program spends."""
         return 0.0
+
+    def worst_tokens(self, prompt: Prompt) -> int:
+        """An estimate: an answer may be longer than asked for."""
+        return most_tokens(prompt)
 
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:
         """What the program prints within ``deadline_s`` seconds."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from r3cc.remix.model import TokenUsage
+from r3cc.remix.model import Prompt, TokenUsage
+from r3cc.remix.prices import SHORTEST_TOKEN
 
 USUAL_TOKEN = 3.5
 """Characters of a token of source code, for servers that report no usage."""
@@ -11,6 +12,11 @@ USUAL_TOKEN = 3.5
 def estimated_usage(prompt: str, answer: str) -> TokenUsage:
     """Tokens counted from characters."""
     return TokenUsage(uncached=_tokens(prompt), output=_tokens(answer), estimated=True)
+
+
+def most_tokens(prompt: Prompt) -> int:
+    """An upper bound of the tokens that one answer takes."""
+    return len(prompt.text) // SHORTEST_TOKEN + 1 + prompt.max_output_tokens
 
 
 def _tokens(text: str) -> int:

@@ -12,7 +12,7 @@ import msgspec
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError, TokenUsage
 from r3cc.remix.prices import Price
 from r3cc.remix.proposers.breaker import CircuitBreaker
-from r3cc.remix.proposers.estimates import estimated_usage
+from r3cc.remix.proposers.estimates import estimated_usage, most_tokens
 from r3cc.remix.proposers.retry import BILLED_ATTEMPTS, ask_until
 
 
@@ -91,6 +91,10 @@ class HostedProposer:
         if self.hosted.price is None:
             return float("inf")
         return BILLED_ATTEMPTS * self.hosted.price.worst_cost_usd(prompt)
+
+    def worst_tokens(self, prompt: Prompt) -> int:
+        """The most tokens of one request, with the attempts that may be lost."""
+        return BILLED_ATTEMPTS * most_tokens(prompt)
 
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:
         """One answer within ``deadline_s`` seconds, retries included."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
-from r3cc.remix.proposers.estimates import estimated_usage
+from r3cc.remix.proposers.estimates import estimated_usage, most_tokens
 
 LONGEST_ANSWER = 4 << 20
 POLL_S = 0.2
@@ -39,6 +39,10 @@ class MailboxProposer:
     def worst_cost_usd(self, prompt: Prompt) -> float:
         """R3 doesn't know who answers, and what that costs."""
         return 0.0
+
+    def worst_tokens(self, prompt: Prompt) -> int:
+        """An estimate: an answer may be longer than asked for."""
+        return most_tokens(prompt)
 
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:
         """The answer's file, once it is whole."""

@@ -30,6 +30,10 @@ class TranscriptProposer:
         """Nothing is asked, nothing is paid."""
         return 0.0
 
+    def worst_tokens(self, prompt: Prompt) -> int:
+        """None: they were taken when the transcript was recorded."""
+        return 0
+
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:
         """The recorded answer, at once."""
         recorded = self._recorded.get(prompt.id)

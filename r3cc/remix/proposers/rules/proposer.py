@@ -50,6 +50,10 @@ class RulesProposer:
         """Rules are free."""
         return 0.0
 
+    def worst_tokens(self, prompt: Prompt) -> int:
+        """Rules take no tokens."""
+        return 0
+
     async def propose(self, prompt: Prompt, deadline_s: float) -> Answer:
         """The parent's next rewrite; raises ProposerError when there is none left."""
         started = time.monotonic()
