@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,9 @@ def test_a_killed_search_goes_on_to_the_same_verdicts_as_its_log_says(tmp_path: 
     assert not asked & {(reply.n, reply.prompt) for reply in kept}, "what was answered is not asked again"
     assert len({request.n for request in ran.of(Request)}) == 16
     assert fold("abc", SETTINGS, ran.events).stages == ran.states["abc"].stages
+    for kind in (Request, Build):
+        rounds = Counter((event.n, event.round) for event in ran.of(kind) if not getattr(event, "values", None))
+        assert set(rounds.values()) == {1}, "nothing is written down twice"
     assert len(whole.of(Verdict)) == 16
 
 
