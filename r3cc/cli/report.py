@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,11 +11,16 @@ import click
 from r3cc.cli.options import Duration, json_option, store_option
 from r3cc.cli.output import print_json, print_table, say
 from r3cc.errors import UsageError
+from r3cc.replay.events import AnyEvent, read_log
+from r3cc.report.explain import explain, lines
+from r3cc.report.export import commands, t4, table
 from r3cc.report.page import write_page
 from r3cc.report.search import SearchReport, search_report
 from r3cc.report.table import headings, kernel_table, status_table
 from r3cc.store import Store
 from r3cc.store.search import Search
+
+EXPORTS = ("t4", "csv", "commands")
 
 
 @click.command()
@@ -24,8 +30,20 @@ from r3cc.store.search import Search
 @click.option(
     "--follow", type=Duration(), metavar="DURATION", help="Write the page anew so often until the search ends."
 )
+@click.option("--explain", "explained", is_flag=True, help="Print what each change of a winner buys.")
+@click.option(
+    "--export", type=click.Choice(EXPORTS), help="Print T4 JSON, CSV, or the commands that rebuild the winners."
+)
 @json_option
-def report(store: Path, search: str | None, html: Path | None, follow: float | None, as_json: bool) -> None:
+def report(
+    store: Path,
+    search: str | None,
+    html: Path | None,
+    follow: float | None,
+    explained: bool,
+    export: str | None,
+    as_json: bool,
+) -> None:
     """Print kernels with baseline, best, speedup and what changed; `r3 tune` makes what it reports.
 
     The page of --html has everything in itself: charts, tables, the commands that make each number again.
@@ -34,11 +52,30 @@ def report(store: Path, search: str | None, html: Path | None, follow: float | N
         raise UsageError("--follow writes a page: name it with --html")
     with Store.open(store) as opened:
         found = opened.searches.find(search)
+        if export is not None or explained:
+            _print_log(opened, read_log(found.events_path), export, as_json)
+            return
         summary = search_report(opened, found) if html is None else _write(opened, found, html, follow)
     if as_json:
         print_json(summary)
     elif html is None:
         print_report(summary)
+
+
+def _print_log(store: Store, events: Sequence[AnyEvent], export: str | None, as_json: bool) -> None:
+    """Print what the event log alone says: an export, else an explanation."""
+    if export == "t4":
+        print_json(t4(events))
+    elif export == "csv":
+        click.echo(table(events), nl=False)
+    elif export == "commands":
+        click.echo(commands(store, events), nl=False)
+    elif as_json:
+        print_json({"explained": explain(events)})
+    else:
+        explanations = explain(events)
+        for line in [line for each in explanations for line in lines(each)] or ["no kernel was improved"]:
+            click.echo(line)
 
 
 def print_report(summary: SearchReport) -> None:

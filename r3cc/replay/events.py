@@ -163,6 +163,15 @@ class RegionChange(msgspec.Struct, frozen=True):
     after: str
 
 
+class Part(Event, frozen=True, tag="part"):
+    """The winner measured without one of its changes: what the change buys."""
+
+    kernel: str
+    change: str
+    """As in the result's ``changes``."""
+    evaluation: Evaluation
+
+
 class Result(Event, frozen=True, tag="result"):
     """A kernel's verdict. ``n`` None: no improvement."""
 
@@ -186,7 +195,7 @@ class End(Event, frozen=True, tag="end"):
     """The search is complete."""
 
 
-AnyEvent = Begin | Session | Baseline | Proposal | Lost | Answer | Incumbent | Stop | Final | Result | End
+AnyEvent = Begin | Session | Baseline | Proposal | Lost | Answer | Incumbent | Stop | Final | Part | Result | End
 
 
 def decode_event(event: dict[str, Any]) -> AnyEvent:

@@ -130,7 +130,7 @@ def _unit(store: Store, recording: str, chosen: Sequence[Choice], every: Sequenc
     others = [kernel for kernel in every if kernel.module == module and kernel.id not in inside]
     beside = [msgspec.structs.replace(first, kernel=kernel) for kernel in others]
     share = sum(choice.kernel.share for choice in chosen)
-    name = f"what {len(chosen)} kernels of one unit share"
+    name = "module-scope values"
     plan = KernelPlan(module, module, "", name, share, first.options.numerics, changes_module=True)
 
     def members(of: Sequence[Choice]) -> list[Member]:

@@ -20,6 +20,7 @@ from r3cc.replay.codegen import Options
 from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Lost, Proposal, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status, TimingPlan
 from r3cc.tune.budget import Allowance, Budget, Limits
+from r3cc.tune.explain import measure_parts
 from r3cc.tune.finals import RETRIES, decide, finalists, no_improvement
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
@@ -147,7 +148,11 @@ class Tuner:
                 self._journal.add(Stop, kernel=plan.kernel, reason=run.until_stopped())
         chosen = finalists(search)
         self._watcher.finals_begin(plan, len(chosen))
-        return decide(plan, search, judged, chosen, subject.open_finals, self._journal.append)
+        result = decide(plan, search, judged, chosen, subject.open_finals, self._journal.append)
+        if result.n is not None:
+            winner = search.judged[result.n].genotype
+            measure_parts(plan.kernel, subject.space, winner, subject.open_search, self._journal.append)
+        return result
 
     def _baseline(self, kernel: str, evaluator: Evaluator) -> Baseline:
         known = next((event for event in self._journal.earlier(kernel) if isinstance(event, Baseline)), None)
