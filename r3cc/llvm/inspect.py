@@ -37,6 +37,12 @@ def kernel_ptx(bitcode: bytes, kernel: str, codegen: Mapping[str, Any]) -> str:
     return _in_process(_compile, bitcode, kernel, CompileRequest.from_recorded(codegen)).decode()
 
 
+def kernel_remarks(bitcode: bytes, kernel: str, codegen: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the optimiser says about a kernel and its callees at the recorded options, in its order."""
+    request = msgspec.structs.replace(CompileRequest.from_recorded(codegen), remarks=True)
+    return msgspec.json.decode(_in_process(_remarks, bitcode, kernel, request), type=tuple[str, ...])
+
+
 def kernel_identity(bitcode: bytes, kernel: str) -> KernelIdentity:
     """Digest and launch bounds of a kernel. Raises R3Error when the module has no such kernel."""
     return msgspec.json.decode(_in_process(_identify, bitcode, kernel), type=KernelIdentity)
@@ -55,6 +61,11 @@ def _identify(bitcode: bytes, kernel: str) -> bytes:
 def _compile(bitcode: bytes, kernel: str, request: CompileRequest) -> bytes:
     passes = Passes()
     return passes.compile(passes.extract(bitcode, kernel), request).output
+
+
+def _remarks(bitcode: bytes, kernel: str, request: CompileRequest) -> bytes:
+    passes = Passes()
+    return msgspec.json.encode(passes.compile(passes.extract(bitcode, kernel), request).remarks)
 
 
 def _in_process(work: Callable[..., bytes], *arguments: Any) -> bytes:

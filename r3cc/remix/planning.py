@@ -13,6 +13,7 @@ from pathlib import Path
 from r3cc.errors import R3Error
 from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
 from r3cc.farm.local import LocalEvaluator, compile_setup
+from r3cc.llvm.inspect import kernel_remarks
 from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import SourceKernel, Variant
@@ -24,6 +25,7 @@ from r3cc.replay.events import Result, read_log
 from r3cc.replay.model import Evaluation, Numerics
 from r3cc.store import Store
 from r3cc.store.arguments import kernel_info
+from r3cc.store.demangle import base_name, demangle
 from r3cc.store.model import Kernel
 from r3cc.store.variants import variant_paths
 from r3cc.tune.blocks import Shape
@@ -33,6 +35,8 @@ from r3cc.tune.space import Space
 
 LONGEST_CONTEXT = 10_000
 """Characters that a prompt shows of a file around its regions."""
+REMARKS_SHOWN = 12
+_NOT_DONE = re.compile(r"\bnot\b|\bfailed\b|\bunable\b|\bcannot\b")
 LEAST_RATIO = 0.01
 """A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
 NUMERICS = {
@@ -129,6 +133,7 @@ class Planner:
             context=context_of(source, Path(self._store.module(kernel.module).info.get("directory", ""))),
             profile=_profile(baseline, original),
             tuned=self._tuned(kernel),
+            remarks=self._remarks(kernel),
         )
 
     def _parameters(self, kernel: Kernel) -> tuple[str, ...]:
@@ -137,6 +142,14 @@ class Planner:
             f"{parameter.get('name') or f'parameter {number}'}: {parameter['type']}, {parameter['size']} bytes"
             for number, parameter in enumerate(known)
         )
+
+    def _remarks(self, kernel: Kernel) -> tuple[str, ...]:
+        """What the optimiser could not do with the original; a prompt can do without."""
+        info = self._store.module(kernel.module).info
+        try:
+            return missed(kernel_remarks(self._store.bitcode(kernel.module), kernel.name, info["codegen"]), kernel.name)
+        except R3Error:
+            return ()
 
     def _tuned(self, kernel: Kernel) -> tuple[str, ...]:
         """What the latest tune search of this recording found for the kernel."""
@@ -161,6 +174,16 @@ class Planner:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def missed(remarks: Sequence[str], kernel: str) -> tuple[str, ...]:
+    """The remarks on a kernel that tell of something not done, each once, with names as people read them."""
+    shown = dict.fromkeys(
+        re.sub(r"'?(_Z\w+)'?", lambda match: base_name(demangle(match[1])), remark)
+        for remark in (each.removesuffix(f" (in {kernel})") for each in remarks if each.endswith(f"(in {kernel})"))
+        if _NOT_DONE.search(remark)
+    )
+    return tuple(shown)[:REMARKS_SHOWN]
 
 
 def resolved(texts: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
