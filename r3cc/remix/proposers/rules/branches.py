@@ -37,7 +37,8 @@ class SelectValue:
     weight = 2.0
 
     def sites(self, region: Syntax) -> Iterator[Site]:
-        """Single assignments without effects."""
+        """All single assignments without effects of a region at once."""
+        edits: list[Edit] = []
         for node in region.all("if_statement"):
             condition, action = _parts(node)
             assignment = expression_of(action) if action is not None else None
@@ -50,7 +51,9 @@ class SelectValue:
             plain = text_of(operator) == "=" and text_of(left) in region.types and "[" not in text_of(right)
             if plain and is_pure(right) and is_pure(condition):
                 text = f"{text_of(left)} = {text_of(condition)} ? ({text_of(right)}) : {text_of(left)};"
-                yield Site("select instead of branching", (replace(node, text),))
+                edits.append(replace(node, text))
+        if edits:
+            yield Site("select instead of branching", tuple(edits))
 
 
 def _parts(node: Node) -> tuple[Node | None, Node | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
@@ -15,7 +16,9 @@ from r3cc.remix.proposers.rules.syntax import (
     before,
     identifiers,
     is_pure,
+    overlaps,
     replace,
+    root_name,
     substitute,
     text_of,
     written,
@@ -142,30 +145,31 @@ class HoistInvariant:
     weight = 3.5
 
     def sites(self, region: Syntax) -> Iterator[Site]:
-        """One a loop and value."""
+        """One a loop, with all its values."""
         for loop in _counted(region):
+            if not _in_block(loop.node):
+                continue
             changed = written(loop.node)
-            seen: set[str] = set()
+            uses: dict[str, list[Node]] = defaultdict(list)
             for node in region.all("subscript_expression", "field_expression", under=loop.body):
-                text = text_of(node)
-                if text in seen or not _invariant(node, changed) or not _in_block(loop.node):
-                    continue
-                seen.add(text)
-                yield _hoisted(region, loop, text)
+                if root_name(node) not in region.arrays and _invariant(node, changed):
+                    uses[text_of(node)].append(node)
+            edits = _hoisted(region, loop, uses)
+            if edits:
+                yield Site("read once, before the loop, what it does not change", tuple(edits))
 
 
-def _hoisted(region: Syntax, loop: CountedLoop, text: str) -> Site:
-    name = region.fresh("kept")
-    uses = [
-        each
-        for each in region.all("subscript_expression", "field_expression", under=loop.body)
-        if text_of(each) == text
-    ]
-    edits = (
-        before(loop.node, f"const auto {name} = {text};\n{region.indent(loop.node)}"),
-        *(replace(each, name) for each in uses),
-    )
-    return Site(f"read {' '.join(text.split())} once, before the loop", edits)
+def _hoisted(region: Syntax, loop: CountedLoop, uses: Mapping[str, list[Node]]) -> list[Edit]:
+    """Longer values first: what stands inside of a hoisted one goes with it."""
+    edits: list[Edit] = []
+    names, pad = region.fresh_names("kept"), region.indent(loop.node)
+    for text, nodes in sorted(uses.items(), key=lambda each: -len(each[0])):
+        free = [node for node in nodes if not overlaps(node, edits)]
+        if free:
+            name = next(names)
+            edits.append(before(loop.node, f"const auto {name} = {text};\n{pad}"))
+            edits += [replace(node, name) for node in free]
+    return edits
 
 
 def _invariant(node: Node, changed: set[str]) -> bool:

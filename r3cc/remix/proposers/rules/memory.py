@@ -15,6 +15,7 @@ from r3cc.remix.proposers.rules.syntax import (
     before,
     identifiers,
     is_pure,
+    overlaps,
     replace,
     root_name,
     single_expression,
@@ -74,7 +75,7 @@ class ReadOnlyLoads:
                 continue
             name = text_of(array)
             loadable = region.types.get(name, "").removesuffix("*") in LOADABLE
-            if loadable and name not in changed and _is_read(node) and not _nested(node, edits):
+            if loadable and name not in changed and _is_read(node) and not overlaps(node, edits):
                 edits.append(replace(node, f"__ldg(&{text_of(node)})"))
         if edits:
             yield Site("read constant inputs through the read-only path", tuple(edits))
@@ -87,20 +88,25 @@ class KeepInRegister:
     weight = 4.5
 
     def sites(self, region: Syntax) -> Iterator[Site]:
-        """One a value that is read at least twice and never written under its name."""
+        """All values of a region that are read at least twice and never written under their name."""
         changed = written(region.root)
         uses: dict[str, list[Node]] = defaultdict(list)
         for node in region.all("subscript_expression"):
-            if _is_read(node) and is_pure(node) and "threadIdx" not in text_of(node):
+            in_memory = root_name(node) not in region.arrays and "threadIdx" not in text_of(node)
+            if in_memory and text_of(node) not in changed and _is_read(node) and is_pure(node):
                 uses[text_of(node)].append(node)
-        for text, nodes in uses.items():
-            place = _dominating(nodes)
-            names = identifiers(nodes[0])
-            stable = text not in changed and not _rewritten(region, names, nodes[0])
-            if len(nodes) >= 2 and place is not None and stable:
-                name = region.fresh("kept")
-                first = before(place, f"const auto {name} = {text};\n{region.indent(place)}")
-                yield Site(f"read {' '.join(text.split())} once", (first, *(replace(each, name) for each in nodes)))
+        edits: list[Edit] = []
+        names = region.fresh_names("kept")
+        for text, nodes in sorted(uses.items(), key=lambda each: -len(each[0])):
+            free = [node for node in nodes if not overlaps(node, edits)]
+            place = _dominating(free)
+            if len(free) < 2 or place is None or _rewritten(region, identifiers(free[0]), free[0]):
+                continue
+            name = next(names)
+            edits.append(before(place, f"const auto {name} = {text};\n{region.indent(place)}"))
+            edits += [replace(node, name) for node in free]
+        if edits:
+            yield Site("read once what the function reads several times", tuple(edits))
 
 
 class AccumulateInRegister:
@@ -256,7 +262,3 @@ def _rewritten(region: Syntax, names: set[str], use: Node) -> bool:
             if target is not None and target.type == "identifier":
                 later.add(text_of(target))
     return bool(names & later)
-
-
-def _nested(node: Node, edits: list[Edit]) -> bool:
-    return any(edit.begin <= node.start_byte < edit.end for edit in edits)

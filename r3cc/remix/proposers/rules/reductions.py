@@ -9,13 +9,14 @@ from tree_sitter import Node
 
 from r3cc.remix.proposers.rules.rule import CountedLoop, Site, counted_loop, has_barrier
 from r3cc.remix.proposers.rules.syntax import (
-    FLOATING,
     Syntax,
     call_arguments,
     called,
     expression_of,
     identifiers,
+    is_floating_type,
     is_pure,
+    is_whole_type,
     replace,
     statements,
     substitute,
@@ -207,7 +208,7 @@ def _accumulation(region: Syntax, loop: CountedLoop, statement: Node) -> _Sum | 
     if left is None or right is None or operator is None or left.type != "identifier":
         return None
     name, declared = text_of(left), region.types.get(text_of(left), "")
-    if declared not in (*FLOATING, "int", "unsigned") or name == loop.name:
+    if not (is_floating_type(declared) or is_whole_type(declared)) or name == loop.name:
         return None
     sign = {"+=": "+", "*=": "*"}.get(text_of(operator))
     if sign is not None and is_pure(right) and name not in identifiers(right):

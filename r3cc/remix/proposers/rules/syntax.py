@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import count
 
 import msgspec
 import tree_sitter_cuda
@@ -15,19 +17,8 @@ _MATH = """fabs fmin fmax min max abs sqrt exp log pow floor ceil fma rsqrt cbrt
 fabsf fminf fmaxf sqrtf expf logf powf"""
 PURE_CALLS = frozenset(_MATH.split())
 ASSIGNMENTS = ("assignment_expression", "update_expression")
-FLOATING = ("double", "float")
-WHOLE = (
-    "int",
-    "unsigned",
-    "unsigned int",
-    "long",
-    "long long",
-    "unsigned long long",
-    "size_t",
-    "char",
-    "short",
-    "bool",
-)
+_FLOATING = re.compile(r"double|float|real|scalar", re.IGNORECASE)
+_WHOLE = re.compile(r"int|index|unsigned|long|short|char|bool|size_t|ptrdiff_t", re.IGNORECASE)
 _LAUNCH_VALUES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -89,12 +80,22 @@ class Syntax:
             if _declared(declarator)[0] == "*"
         )
 
+    @cached_property
+    def arrays(self) -> frozenset[str]:
+        """Names declared with brackets: arrays of a thread or a block, or parts of them, and nothing in memory."""
+        return frozenset(
+            text_of(inner)
+            for node in self.all("array_declarator")
+            if (inner := node.child_by_field_name("declarator")) is not None
+        )
+
+    def fresh_names(self, prefix: str) -> Iterator[str]:
+        """All the names that :meth:`fresh` could give."""
+        return (name for number in count(1) if (name := f"{prefix}_{number}") not in self.text)
+
     def fresh(self, prefix: str) -> str:
         """``prefix_1`` or the first number after it that the text doesn't have."""
-        number = 1
-        while f"{prefix}_{number}" in self.text:
-            number += 1
-        return f"{prefix}_{number}"
+        return next(self.fresh_names(prefix))
 
     def indent(self, node: Node) -> str:
         """White space before the line that ``node`` begins in."""
@@ -117,14 +118,24 @@ class Syntax:
             return False
         if node.type == "identifier" and text_of(node) in _LAUNCH_VALUES:
             return True
-        if node.type == "identifier" and self.types.get(text_of(node)) in WHOLE:
+        if node.type == "identifier" and is_whole_type(self.types.get(text_of(node), "")):
             return True
         return any(self.is_whole(child) for child in node.children)
 
     def _floating_value(self, node: Node) -> bool:
         declared = self.types.get(text_of(node), "")
         indexed = node.parent is not None and node.parent.type == "subscript_expression"
-        return declared in FLOATING or (indexed and declared.rstrip("*") in FLOATING)
+        return is_floating_type(declared.rstrip("*") if indexed else declared)
+
+
+def is_floating_type(name: str) -> bool:
+    """Whether a type's name is that of a floating-point value: applications have names of their own for them."""
+    return _FLOATING.search(name) is not None and not name.endswith("*")
+
+
+def is_whole_type(name: str) -> bool:
+    """Whether a type's name is that of a whole number."""
+    return _WHOLE.search(name) is not None and not name.endswith("*") and not is_floating_type(name)
 
 
 def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
@@ -147,6 +158,11 @@ def replace(node: Node, text: str) -> Edit:
 def before(node: Node, text: str) -> Edit:
     """An edit that puts ``text`` before ``node``."""
     return Edit(node.start_byte, node.start_byte, text)
+
+
+def overlaps(node: Node, edits: list[Edit]) -> bool:
+    """Whether an edit replaces a part of ``node``, or all of it."""
+    return any(edit.begin < node.end_byte and node.start_byte < edit.end for edit in edits if edit.begin < edit.end)
 
 
 def text_of(node: Node) -> str:
