@@ -3,6 +3,7 @@
 # make demo    a mini-app built, recorded, replayed, tuned and reported
 # make test    ruff, mypy, all tests (those that need a GPU are skipped where there is none)
 # make lint    what pre-commit checks
+# make docs    the documentation as a site, in build/site
 # make clean   removes what was built; .venv stays
 
 SHELL := /bin/bash
@@ -26,7 +27,7 @@ EXTRAS := dev,toolchain,report$(if $(HAS_GPU),$(comma)cuda)
 FORMATTED := benchmarks examples passes record_runtime wrappers
 NATIVE_SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake wrappers passes record_runtime -type f)
 
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint docs clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -65,6 +66,10 @@ lint: setup
 	ruff format --check .
 	mypy
 	git ls-files $(FORMATTED) | grep -E '\.(h|cpp|cu)$$' | xargs clang-format-22 --dry-run --Werror
+
+docs: setup
+	$(VENV)/bin/python -m pip install $(QUIET) --no-build-isolation --editable '.[$(EXTRAS),docs]'
+	NO_MKDOCS_2_WARNING=1 mkdocs build
 
 clean:
 	rm -rf build
