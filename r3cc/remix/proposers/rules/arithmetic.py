@@ -33,7 +33,7 @@ class PowerByMultiplication:
     """``pow(x, 2.0)`` is a product, ``pow(x, 0.5)`` a root: device libraries' pow doesn't look."""
 
     name = "power_by_multiplication"
-    weight = 10.0
+    weight = 16.0
 
     def sites(self, region: Syntax) -> Iterator[Site]:
         """All such calls of a region at once."""

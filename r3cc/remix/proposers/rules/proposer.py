@@ -7,13 +7,14 @@ import hashlib
 import random
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
 from r3cc.remix.answers import format_answer
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
 from r3cc.remix.proposers.rules.catalogue import CATALOGUE
-from r3cc.remix.proposers.rules.rule import Rule
+from r3cc.remix.proposers.rules.rule import Rule, Site
 from r3cc.remix.proposers.rules.syntax import Syntax, apply_edits
 
 COMBINED_PER_PARENT = 64
@@ -97,17 +98,26 @@ class RulesProposer:
 
 def rewrites(texts: Mapping[str, str], catalogue: tuple[Rule, ...] = CATALOGUE) -> list[Rewritten]:
     """Every rewrite of every region, each text once."""
-    found: dict[tuple[str, str], Rewritten] = {}
-    for name, text in texts.items():
-        region = Syntax(text)
-        if region.broken:
-            continue
-        for rule in catalogue:
-            for site in rule.sites(region):
-                new = apply_edits(text, site.edits)
-                if new != text:
-                    found.setdefault((name, new), Rewritten(rule.name, rule.weight, name, site.strategy, new))
-    return list(found.values())
+    return [
+        Rewritten(rule.name, rule.weight, name, site.strategy, new)
+        for name, text in texts.items()
+        for rule, site, new in _rewrites_of(text, catalogue)
+    ]
+
+
+@lru_cache(maxsize=512)
+def _rewrites_of(text: str, catalogue: tuple[Rule, ...]) -> tuple[tuple[Rule, Site, str], ...]:
+    """Of one region; remembered, since children share most of their regions with their parent."""
+    region = Syntax(text)
+    if region.broken:
+        return ()
+    found: dict[str, tuple[Rule, Site, str]] = {}
+    for rule in catalogue:
+        for site in rule.sites(region):
+            new = apply_edits(text, site.edits)
+            if new != text:
+                found.setdefault(new, (rule, site, new))
+    return tuple(found.values())
 
 
 def ordered(found: list[Rewritten], chance: random.Random) -> list[Rewritten]:

@@ -58,7 +58,7 @@ class ReductionTail:
     """The last levels of a tree by one thread: fewer barriers, in another order of summation."""
 
     name = "reduction_tail"
-    weight = 12.0
+    weight = 24.0
 
     def sites(self, region: Syntax) -> Iterator[Site]:
         """One a tree."""

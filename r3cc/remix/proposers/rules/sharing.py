@@ -38,7 +38,7 @@ class ShareWithNeighbour:
     """
 
     name = "share_with_neighbour"
-    weight = 10.0
+    weight = 16.0
 
     def sites(self, region: Syntax) -> Iterator[Site]:
         """Pairs of calls at the top of a kernel, for each direction that may fit."""
