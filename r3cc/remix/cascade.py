@@ -19,6 +19,7 @@ from r3cc.remix import feedback
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.features import features
 from r3cc.remix.model import Features, Rejection, SourceBuilder, Stage, Variant
+from r3cc.remix.state import SearchState
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 
 QUICK = TimingPlan(warmups=1, samples=2)
@@ -181,11 +182,11 @@ def build_key(texts: Mapping[str, str], values: Mapping[str, str]) -> bytes:
     return msgspec.json.encode([sorted(texts.items()), sorted(values.items())])
 
 
-def duplicate(variant: Variant, by_source: Mapping[str, int], by_ir: Mapping[str, int]) -> Rejection | None:
-    """Whether a variant repeats an earlier proposal, in its text or in its code."""
-    if variant.source_hash in by_source:
+def duplicate(variant: Variant, state: SearchState, up_to: int) -> Rejection | None:
+    """Whether a variant repeats a proposal, up to a number, in its text or in its code."""
+    if state.by_source.get(variant.source_hash, up_to + 1) <= up_to:
         return Rejection(Stage.DUPLICATE_SOURCE, "duplicate_source", "The same source was proposed before.")
-    if variant.ir_hash in by_ir:
+    if state.by_ir.get(variant.ir_hash, up_to + 1) <= up_to:
         message = (
             "Compiled, it is the same code as an earlier rewrite or the reference: nothing that counts was changed."
         )

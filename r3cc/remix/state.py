@@ -32,6 +32,8 @@ class SearchState:
         self.original: Features | None = None
         self.archive = Archive(settings.dimensions, settings.islands)
         self.verdicts = 0
+        self.latest = ORIGINAL
+        """Proposal of the latest verdict."""
         self.stages: Counter[str] = Counter()
         self.by_source: dict[str, int] = {}
         """Proposal by the hash of its source; so is ``by_ir``."""
@@ -59,6 +61,7 @@ class SearchState:
 
     def _apply_verdict(self, verdict: Verdict) -> Added:
         self.verdicts += 1
+        self.latest = verdict.n
         self.stages[verdict.reason or verdict.stage] += 1
         self.children[verdict.parent] += 1
         if verdict.source_hash:

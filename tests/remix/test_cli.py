@@ -1,0 +1,174 @@
+"""``r3 remix`` on the command line, on a real program and the cpu device, without a model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from r3cc.remix.events import Reply, Request, Verdict, read_transcript
+from r3cc.replay.events import End
+from r3cc.store.binary import read_binary
+from r3cc.toolchain.cuda import find_cuda
+from r3cc.toolchain.native import native_program
+from tests.examples.programs import ROOT, Example, compile_example, r3, r3_json
+
+SAXPY = Example("first-steps/saxpy.cu", ("20000",), {"saxpy": 1})
+SHORT = ("--budget", "2", "--time", "3m")
+STUBBORN = """
+import sys, time
+prompt = sys.stdin.read()
+time.sleep(0.5)
+print("STRATEGY: nothing yet")
+"""
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a recording of saxpy; its tests copy it."""
+    folder = tmp_path_factory.mktemp("remix-cli")
+    cuda = find_cuda()
+    assert cuda is not None
+    program = folder / "saxpy"
+    compile_example(native_program("r3-clang++"), cuda.path, SAXPY, program)
+    assert read_binary(program)
+    done = r3("record", "--device", "cpu", "--", str(program), *SAXPY.arguments, store=folder / "r3-store")
+    assert done.returncode == 0, done.stderr
+    return folder / "r3-store"
+
+
+@pytest.fixture
+def store(recorded: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(recorded, tmp_path / "r3-store"))
+
+
+@pytest.fixture(scope="session")
+def searched(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a finished search."""
+    copy = Path(shutil.copytree(recorded, tmp_path_factory.mktemp("searched") / "r3-store"))
+    done = r3("remix", "saxpy", *SHORT, store=copy)
+    assert done.returncode == 0, done.stderr
+    return copy
+
+
+def log_of(store: Path, at: int = -1) -> Path:
+    return sorted((store / "searches").iterdir())[at] / "events.jsonl"
+
+
+def test_a_search_without_a_model(searched: Path) -> None:
+    events = read_transcript(log_of(searched))
+    assert any(isinstance(event, End) for event in events)
+    verdicts = [event for event in events if isinstance(event, Verdict)]
+    assert [verdict.n for verdict in verdicts] == list(range(len(verdicts)))
+    measured = [verdict for verdict in verdicts if verdict.ratio is not None and not verdict.reason]
+    assert measured, [(verdict.stage, verdict.reason, verdict.message) for verdict in verdicts]
+    report = r3_json("report", store=searched)
+    assert (report["optimizer"], report["complete"]) == ("remix", True)
+
+
+def test_a_proposal_is_shown(searched: Path) -> None:
+    verdict = next(e for e in read_transcript(log_of(searched)) if isinstance(e, Verdict) and e.ratio is not None)
+    shown = r3_json("remix", "--show", str(verdict.n), store=searched)
+    assert shown["strategy"] == verdict.strategy
+    assert "+" in shown["diff"]
+    assert shown["lineage"][-1]["n"] == verdict.n
+    by_variant = r3_json("remix", "--show", str(verdict.variant), store=searched)
+    assert by_variant["variant"] == verdict.variant
+    text = r3("remix", "--show", str(verdict.n), store=searched).stdout
+    assert "lineage" in text and "speedup" in text
+    assert "no proposal and no variant" in r3("remix", "--show", "9999", store=searched).stderr
+
+
+def test_a_transcript_gives_the_same_archive(searched: Path, recorded: Path, tmp_path: Path) -> None:
+    fresh = Path(shutil.copytree(recorded, tmp_path / "r3-store"))
+    first = log_of(searched)
+    done = r3("remix", "saxpy", "--llm", f"transcript:{first}", store=fresh)
+    assert done.returncode == 0, done.stderr
+    assert (log_of(fresh).parent / "archive.json").read_bytes() == (first.parent / "archive.json").read_bytes()
+    again = r3("remix", "saxpy", "--llm", f"transcript:{log_of(fresh)}", store=fresh)
+    assert again.returncode == 0, again.stderr
+    assert (log_of(fresh).parent / "archive.json").read_bytes() == (first.parent / "archive.json").read_bytes()
+
+
+def test_a_dry_run_asks_nobody(store: Path) -> None:
+    prompt = r3_json("remix", "saxpy", "--dry-run", store=store)
+    assert [block["name"] for block in prompt["blocks"]] == ["system", "kernel", "parent", "request"]
+    assert "__global__ void saxpy" in prompt["blocks"][1]["text"]
+    assert any(name.endswith("saxpy.cu") for name in prompt["files"])
+    assert not (store / "searches").exists()
+
+
+def test_sigterm_ends_in_order_and_the_next_run_goes_on(store: Path, tmp_path: Path) -> None:
+    program = tmp_path / "stubborn.py"
+    program.write_text(STUBBORN)
+    arguments = ["remix", "saxpy", "--llm", f"command:{sys.executable} {program}", "--budget", "6", "--time", "3m"]
+    command = [sys.executable, "-c", "from r3cc.cli import main; main()", *arguments, "--store", str(store)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=None, cwd=ROOT)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (answered := answers(store)):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert answered, said
+    assert process.returncode == 130
+    assert "interrupted" in said and "Traceback" not in said
+    done = r3(*arguments, store=store)
+    assert done.returncode == 0, done.stderr
+    assert "going on with search" in done.stderr
+    events = read_transcript(log_of(store))
+    assert len({event.n for event in events if isinstance(event, Request)}) == 6
+    assert {verdict.reason for verdict in events if isinstance(verdict, Verdict)} == {"no_block"}
+
+
+def answers(store: Path) -> list[object]:
+    if not (store / "searches").exists():
+        return []
+    log = log_of(store)
+    return [event for event in read_transcript(log) if isinstance(event, Reply)] if log.exists() else []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--llm", "oracle:x"), "there is no proposer 'oracle'"),
+        (("--llm", "transcript:nowhere"), "there is no transcript nowhere"),
+        (("--llm", "rules", "--llm", "transcript:x"), "transcript"),
+        (("--llm", "anthropic:claude-sonnet-5"), "ANTHROPIC_API_KEY"),
+        (("--device", "cuda:0"), "can be replayed on a cpu device only"),
+        (("--show", "1"), "the store holds no remix search"),
+        (("nonsense",), "no kernel is called 'nonsense'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(recorded: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    done = r3("remix", *arguments, store=recorded)
+    assert done.returncode != 0
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_changed_source_is_said(store: Path, tmp_path: Path) -> None:
+    """The store knows which text was compiled; another one is not rewritten."""
+    program = tmp_path / "other"
+    source = tmp_path / "other.cu"
+    source.write_text(SAXPY.path.read_text())
+    cuda = find_cuda()
+    assert cuda is not None
+    compile_example(native_program("r3-clang++"), cuda.path, Example(str(source), (), {}), program)
+    assert r3("record", "--device", "cpu", "--", str(program), "1000", store=store).returncode == 0
+    source.write_text(source.read_text() + "\n__global__ void another(int *x) { *x = 1; }\n")
+    done = r3("remix", *SHORT, store=store)
+    assert done.returncode != 0
+    assert "other.cu" in done.stderr and "record" in done.stderr
+
+
+def test_the_archive_document_is_json(searched: Path) -> None:
+    (found,) = json.loads((log_of(searched).parent / "archive.json").read_bytes())
+    assert found["dimensions"] == ["synchronisation", "access", "work"]
+    assert len(found["islands"]) == 2
+    assert sum(found["ended"].values()) == found["proposals"]
