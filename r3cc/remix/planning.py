@@ -20,6 +20,7 @@ from r3cc.remix.model import SourceKernel, Variant
 from r3cc.remix.search import Target
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.source.builder import StoreSourceBuilder
+from r3cc.remix.source.module import ModuleSource
 from r3cc.remix.source.parameters import expand
 from r3cc.replay.events import Result, read_log
 from r3cc.replay.model import Evaluation, Numerics
@@ -69,6 +70,7 @@ class Planner:
         self._recording = recording
         self._facts = facts
         self._open = ExitStack()
+        self._modules: dict[str, ModuleSource] = {}
 
     def targets(self, choices: Sequence[Choice]) -> tuple[list[Target], list[Unusable]]:
         """Targets of the kernels whose source can be rebuilt, and the others. Raises R3Error when none is left."""
@@ -84,7 +86,7 @@ class Planner:
 
     def _target(self, choice: Choice) -> Target:
         kernel = choice.kernel
-        builder = self._open.enter_context(StoreSourceBuilder.open(self._store, kernel))
+        builder = self._open.enter_context(StoreSourceBuilder(self._store.path, kernel, self._module(kernel.module)))
         launches = self._store.launches(kernel, self._recording)
         return Target(
             plan=choice.plan,
@@ -97,6 +99,12 @@ class Planner:
             dynamic_shared=max((launch.shared for launch in launches), default=0),
             floor=LEAST_RATIO,
         )
+
+    def _module(self, module: str) -> ModuleSource:
+        """The source of a module, opened once for all of its kernels."""
+        if module not in self._modules:
+            self._modules[module] = self._open.enter_context(ModuleSource.open(self._store, module))
+        return self._modules[module]
 
     def _evaluator(self, choice: Choice) -> Evaluator:
         options = choice.options

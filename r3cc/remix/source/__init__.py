@@ -4,6 +4,7 @@
 """
 
 from r3cc.remix.source.builder import StoreSourceBuilder
+from r3cc.remix.source.module import ModuleSource
 from r3cc.remix.source.tokens import source_hash
 
-__all__ = ["StoreSourceBuilder", "source_hash"]
+__all__ = ["ModuleSource", "StoreSourceBuilder", "source_hash"]

@@ -25,6 +25,7 @@ from r3cc.toolchain.native import native_library
 
 PLUGIN = "libR3Passes.so"
 _QUIET = ("-fno-caret-diagnostics", "-fno-diagnostics-show-option", "-w", "-ferror-limit", "3")
+_TOOLS_SAY = ("bwrap:", "error: unable to load plugin")
 _ENVIRONMENT = {"LANG": "C", "R3_CAPTURE_ONLY": "1"}
 
 
@@ -83,6 +84,7 @@ class SourceCompiler:
             with Handoff(self._info["directory"], self._info["command"]) as handoff:
                 environment = _ENVIRONMENT | handoff.environment
                 run = sandbox.run(line, self._command.directory, folder, environment, handoff.fd)
+                _check_tools(run)
                 return Compiled(handoff.module() if run.status == 0 else None, run)
 
     def _preamble(self, files: Mapping[Path, bytes]) -> _Preamble | None:
@@ -124,6 +126,13 @@ class SourceCompiler:
     def close(self) -> None:
         """Remove precompiled preambles and what else was made."""
         self._scratch.cleanup()
+
+
+def _check_tools(run: Finished) -> None:
+    """Raise R3Error where it was not the text that failed."""
+    said = next((line for line in run.messages.splitlines() if line.startswith(_TOOLS_SAY)), None)
+    if run.status != 0 and said:
+        raise R3Error(f"the compiler cannot be run in its sandbox: {said[:300]}")
 
 
 def _overlay(folder: Path, files: Mapping[str, Path]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,46 +22,49 @@ class _Found(msgspec.Struct, frozen=True):
     kernel: bool
 
 
-def locate(
-    kernel: str,
-    graph: CallGraph,
-    directory: Path,
-    system: Sequence[Path],
-    definitions: Callable[[Callable[[str], bool]], list[Definition]],
-) -> tuple[Region, ...]:
-    """The kernel first, then its device functions in the order of first use. Offsets are bytes.
+class SourceIndex:
+    """The functions of the user's own files."""
 
-    ``definitions`` lists the functions that the files chosen by its argument define. Raises R3Error where the
-    kernel has no text of its own.
-    """
-    if kernel not in graph.places:
-        raise R3Error(f"the source no longer defines the kernel {kernel}; build and record again")
-    places = []
-    for name in graph.reached_from(kernel):
-        place = graph.places.get(name)
-        if place is not None:
-            real = _real(directory, place.directory, place.path)
-            if not _lies_in(real, system):
-                places.append((name, place, real))
-    wanted = {real for _, _, real in places}
-    by_line: dict[tuple[str, int], list[Definition]] = {}
-    for each in definitions(lambda path: os.path.realpath(directory / path) in wanted):
-        by_line.setdefault((os.path.realpath(directory / each.path), each.line), []).append(each)
-    found: list[_Found] = []
-    contents = {real: Path(real).read_bytes() for real in wanted}
-    for name, place, real in places:
-        for definition in by_line.get((real, place.line), []):
-            if b"{" not in contents[real][definition.begin : definition.end]:
-                if name == kernel:
+    def __init__(self, graph: CallGraph, directory: Path, definitions: Sequence[Definition]) -> None:
+        """``definitions``: those of the user's own files, with paths from ``directory`` and offsets in bytes."""
+        self._graph = graph
+        self._directory = directory
+        self._definitions: dict[tuple[str, int], list[Definition]] = {}
+        for each in definitions:
+            self._definitions.setdefault((os.path.realpath(directory / each.path), each.line), []).append(each)
+
+    def regions(self, kernel: str) -> tuple[Region, ...]:
+        """The kernel first, then its device functions in the order of first use.
+
+        Raises R3Error where the kernel has no text of its own.
+        """
+        if kernel not in self._graph.places:
+            raise R3Error(f"the source no longer defines the kernel {kernel}; build and record again")
+        contents: dict[str, bytes] = {}
+        found: list[_Found] = []
+        for name in self._graph.reached_from(kernel):
+            place = self._graph.places.get(name)
+            if place is None:
+                continue
+            real = os.path.realpath(self._directory / place.directory / place.path)
+            for definition in self._definitions.get((real, place.line), []):
+                content = contents.setdefault(real, Path(real).read_bytes())
+                if b"{" in content[definition.begin : definition.end]:
+                    found.append(_Found(_shown(self._directory, real), definition, name == kernel))
+                elif name == kernel:
                     raise R3Error(
                         f"{definition.name} is made by a macro ({Path(real).name}:{place.line}); write it as a "
                         "function or a template to have it rewritten"
                     )
-                continue
-            found.append(_Found(_shown(directory, real), definition, name == kernel))
-    if not any(each.kernel for each in found):
-        raise R3Error(f"the definition of {kernel} was not found in the source; build and record again")
-    return _regions(_distinct(found), contents, directory)
+        if not any(each.kernel for each in found):
+            raise R3Error(f"the definition of {kernel} was not found in the source; build and record again")
+        return _regions(_distinct(found), contents, self._directory)
+
+
+def in_folders(path: str, folders: Sequence[Path]) -> bool:
+    """Whether a file lies below one of some folders, links resolved."""
+    real = Path(os.path.realpath(path))
+    return any(Path(os.path.realpath(folder)) in real.parents for folder in folders)
 
 
 def _distinct(found: Sequence[_Found]) -> list[_Found]:
@@ -91,14 +94,6 @@ def _regions(found: Sequence[_Found], contents: dict[str, bytes], directory: Pat
         text = contents[os.path.realpath(directory / each.path)][begin:end].decode(errors="surrogateescape")
         regions.append(Region(name, each.path, begin, end, text, each.kernel))
     return tuple(regions)
-
-
-def _real(directory: Path, base: str, path: str) -> str:
-    return os.path.realpath(directory / base / path)
-
-
-def _lies_in(path: str, folders: Sequence[Path]) -> bool:
-    return any(Path(os.path.realpath(folder)) in Path(path).parents for folder in folders)
 
 
 def _shown(directory: Path, real: str) -> str:

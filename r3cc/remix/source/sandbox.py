@@ -22,7 +22,7 @@ _SAID = 64 << 10
 class Limits(msgspec.Struct, frozen=True):
     """What one run may use."""
 
-    wall_s: float = 30.0
+    wall_s: float = 60.0
     cpu_s: int = 20
     memory: int = 4 << 30
     """Bytes of address space."""

@@ -12,7 +12,7 @@ from r3cc.farm import EvaluatorSettings, LocalEvaluator
 from r3cc.remix import feedback
 from r3cc.remix.cascade import FULL, QUICK
 from r3cc.remix.model import Rejection
-from r3cc.remix.source import StoreSourceBuilder
+from r3cc.remix.source import ModuleSource, StoreSourceBuilder
 from r3cc.replay.compile import CompileSetup
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.binary import read_binary
@@ -74,9 +74,10 @@ def judge(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     setup = CompileSetup(bitcode, module.info, "relax", "cpu", "sm_90", store / "cache", variants_folder(store))
     settings = EvaluatorSettings(compile_processes=1, launch_deadline_s=3.0, probes=2)
     with (
-        StoreSourceBuilder(store, kernel, module.info, module.bitcode) as builder,
+        ModuleSource(module.info, module.bitcode) as source,
         LocalEvaluator(recorded(), setup, "cpu", settings) as evaluator,
     ):
+        builder = StoreSourceBuilder(store, kernel, source)
         assert evaluator.baseline().status == "ok", evaluator.baseline().message
 
         def judged(texts: dict[str, str], launch: LaunchConfiguration = LaunchConfiguration()) -> Rejection | None:  # noqa: B008

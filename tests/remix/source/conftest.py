@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from r3cc.remix.source import StoreSourceBuilder
+from r3cc.remix.source import ModuleSource, StoreSourceBuilder
 from r3cc.store.binary import EmbeddedModule
-from tests.remix.source.project import build_project, open_builder
+from tests.remix.source.project import build_project, kernel_of
 
 
 @pytest.fixture(scope="session")
@@ -18,18 +18,23 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, EmbeddedMod
 
 
 @pytest.fixture(scope="session")
+def source(project: tuple[Path, EmbeddedModule]) -> Iterator[ModuleSource]:
+    """The module's source, opened once."""
+    with ModuleSource(project[1].info, project[1].bitcode) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
 def builder(
-    project: tuple[Path, EmbeddedModule], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], StoreSourceBuilder]]:
-    """Builders by kernel, each opened once."""
+    project: tuple[Path, EmbeddedModule], source: ModuleSource, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], StoreSourceBuilder]:
+    """Builders by kernel, each made once."""
     store = tmp_path_factory.mktemp("store")
-    opened: dict[str, StoreSourceBuilder] = {}
+    made: dict[str, StoreSourceBuilder] = {}
 
     def get(name: str) -> StoreSourceBuilder:
-        if name not in opened:
-            opened[name] = open_builder(store, project[1], name)
-        return opened[name]
+        if name not in made:
+            made[name] = StoreSourceBuilder(store, kernel_of(project[1], name), source)
+        return made[name]
 
-    yield get
-    for each in opened.values():
-        each.close()
+    return get

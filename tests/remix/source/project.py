@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from r3cc.errors import R3Error
-from r3cc.remix.source import StoreSourceBuilder
+from r3cc.remix.source import ModuleSource, StoreSourceBuilder
 from r3cc.store.binary import EmbeddedModule, read_binary
 from r3cc.store.demangle import demangle
 from r3cc.store.model import Kernel, Shape
@@ -54,5 +54,5 @@ def kernel_of(module: EmbeddedModule, name: str) -> Kernel:
 
 
 def open_builder(store: Path, module: EmbeddedModule, name: str) -> StoreSourceBuilder:
-    """A builder for a kernel of the module."""
-    return StoreSourceBuilder(store, kernel_of(module, name), module.info, module.bitcode)
+    """A builder for a kernel of the module, which is opened for it alone."""
+    return StoreSourceBuilder(store, kernel_of(module, name), ModuleSource(module.info, module.bitcode))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -76,8 +75,7 @@ class TestCompiler:
     def compile(self, builder, text):
         opened = builder("plain")
         path = next(each.path for each in opened.source.regions if each.kernel)
-        real = Path(os.path.realpath(opened._compiler._command.directory / path))
-        return opened._compiler.compile({real: opened._files[path] + text.encode()})
+        return opened._module.compile("plain", {opened._real[path]: opened._files[path] + text.encode()})
 
     @walls
     def test_it_cannot_include_what_is_not_part_of_the_build(self, builder, tmp_path):
