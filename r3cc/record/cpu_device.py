@@ -1,4 +1,4 @@
-"""What a program needs to run its kernels on the host: its modules lowered, and the cpu device as its CUDA runtime."""
+"""What a program needs to run its kernels on the host: its modules lowered, and the cpu device as its CUDA or HIP runtime."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from r3cc.store.elf import is_elf
 from r3cc.toolchain.native import native_library
 
 CUDART = re.compile(r"libcudart\.so\.(\d+)")
+HIP = re.compile(r"libamdhip64\.so\.(\d+)")
 SYSTEM_FOLDERS = (Path("/lib"), Path("/usr/lib"), Path("/lib64"), Path("/usr/lib64"))
 
 
@@ -25,25 +26,28 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
     """
     libraries = loaded_libraries(program)
     binaries = binaries_with_modules(program, libraries)
-    major = cudart_major(libraries)
+    runtime = runtime_of(libraries)
     if not binaries:
         raise R3Error(
             f"neither {program} nor a library that it loads at start carries device code built by R3: build it with "
             "r3-clang++ (CMake: -DCMAKE_CXX_COMPILER=r3-clang++ -DCMAKE_CUDA_COMPILER=r3-clang++)"
         )
-    if major is None:
+    if runtime is None:
         raise R3Error(
             f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
-            "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one"
+            "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one; or HIP's, with -lamdhip64"
         )
-    runtime = native_library(f"cpu/cuda{major}/libcudart.so.{major}")
-    return prepare_modules(binaries, store) | {"LD_PRELOAD": str(runtime)}
+    return prepare_modules(binaries, store) | {"LD_PRELOAD": str(native_library(runtime))}
 
 
-def cudart_major(libraries: Sequence[LoadedLibrary]) -> str | None:
-    """Major version of the shared CUDA runtime that is asked for, found or not; None without one."""
-    matches = (CUDART.fullmatch(library.name) for library in libraries)
-    return next((match[1] for match in matches if match is not None), None)
+def runtime_of(libraries: Sequence[LoadedLibrary]) -> str | None:
+    """R3's stand-in for the CUDA or HIP runtime that is asked for, found or not; None without one."""
+    for pattern, place in ((CUDART, "cpu/cuda{0}/libcudart.so.{0}"), (HIP, "cpu/hip{0}/libamdhip64.so.{0}")):
+        matches = (pattern.fullmatch(library.name) for library in libraries)
+        major = next((match[1] for match in matches if match is not None), None)
+        if major is not None:
+            return place.format(major)
+    return None
 
 
 def binaries_with_modules(program: Path, libraries: Sequence[LoadedLibrary]) -> list[Path]:

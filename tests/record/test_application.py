@@ -10,7 +10,7 @@ import pytest
 
 from r3cc.errors import R3Error
 from r3cc.record.application import LoadedLibrary, check_preloadable, find_program, loaded_libraries
-from r3cc.record.cpu_device import cudart_major
+from r3cc.record.cpu_device import runtime_of
 
 needs_compiler = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 
@@ -62,5 +62,7 @@ def test_libraries_are_listed_found_or_not(tmp_path: Path) -> None:
     libraries = loaded_libraries(tmp_path / "app")
     assert LoadedLibrary("libcudart.so.99", None) in libraries
     assert any(found.name == "libc.so.6" and found.path is not None for found in libraries)
-    assert cudart_major(libraries) == "99"
-    assert cudart_major([]) is None
+    assert runtime_of(libraries) == "cpu/cuda99/libcudart.so.99"
+    assert runtime_of([]) is None
+    hip = [LoadedLibrary("libamdhip64.so.5", None)]
+    assert runtime_of(hip) == "cpu/hip5/libamdhip64.so.5"

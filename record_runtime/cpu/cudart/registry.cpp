@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 namespace r3::cpu::cudart {
@@ -27,9 +28,8 @@ std::string modulePath(const Note &note) {
 // Any architecture's module computes the same; the newest has the least code for old hardware.
 const Note &chooseNote(std::vector<const Note *> notes) {
   if (notes.empty())
-    throw EngineError(
-        R3CPU_BAD_MODULE,
-        "this program carries no R3 note for its kernels: build it with r3-clang++, without -fgpu-rdc");
+    throw EngineError(R3CPU_BAD_MODULE, "this program carries no R3 note for its kernels: build it with "
+                                        "r3-clang++ or r3-hipcc, without -fgpu-rdc");
   std::sort(notes.begin(), notes.end(),
             [](const Note *a, const Note *b) { return architectureNumber(*a) > architectureNumber(*b); });
   for (const Note *note : notes)
@@ -47,6 +47,10 @@ r3cpu_module &Binary::module(NoteIndex &notes) {
   if (!module_) {
     note_ = &chooseNote(notes.byWrapper(wrapper_));
     module_ = std::make_unique<r3cpu_module>(modulePath(*note_));
+    for (auto &[name, memory] : pointers_)
+      if (const r3cpu_global_entry *global = module_->findGlobal(name);
+          global && global->size == sizeof memory)
+        std::memcpy(global->address, &memory, sizeof memory);
   }
   return *module_;
 }
@@ -65,6 +69,11 @@ void Registry::addFunction(Binary *binary, const void *stub, const char *name) {
 void Registry::addVariable(Binary *binary, const void *shadow, const char *name) {
   std::lock_guard lock(mutex_);
   variables_[shadow] = Variable{binary, name};
+}
+
+void Registry::addManaged(Binary *binary, const char *name, void *memory) {
+  std::lock_guard lock(mutex_);
+  binary->setPointer(name, memory);
 }
 
 Function &Registry::function(const void *stub) {

@@ -14,6 +14,8 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace r3::cpu::cudart {
 
@@ -26,11 +28,14 @@ public:
   r3cpu_module &module(NoteIndex &notes);
   /// The note of the module in use. Valid after module().
   const Note &note() const { return *note_; }
+  /// A pointer that the module's variable of that name gets when the module is loaded.
+  void setPointer(std::string name, void *memory) { pointers_.emplace_back(std::move(name), memory); }
 
 private:
   const void *wrapper_;
   const Note *note_ = nullptr;
   std::unique_ptr<r3cpu_module> module_;
+  std::vector<std::pair<std::string, void *>> pointers_;
 };
 
 /// A kernel as the program names it.
@@ -58,6 +63,8 @@ public:
   Binary *addBinary(const void *wrapper);
   void addFunction(Binary *binary, const void *stub, const char *name);
   void addVariable(Binary *binary, const void *shadow, const char *name);
+  /// HIP's managed variables: the module's variable `name` is a pointer, which shall lead to `memory`.
+  void addManaged(Binary *binary, const char *name, void *memory);
 
   /// The kernel behind a host stub, its module loaded. Throws EngineError.
   Function &function(const void *stub);
