@@ -17,6 +17,7 @@ from r3cc.report.search import CPU_HEADING
 from r3cc.report.table import duration
 from r3cc.store.demangle import base_name
 
+Verdict = Literal["faster", "slower", "no difference", "undecided"]
 TUNED = "tuned"
 FEW_RUNS = 6
 """Fewer samples do not bound a median with 95 % confidence."""
@@ -32,8 +33,8 @@ class BenchReport(msgspec.Struct, frozen=True):
     benchmark: Benchmark
     forecast: Forecast | None
     program: TunedProgram | None
-    verdict: Literal["faster", "slower", "no difference"]
-    """Of the tuned command: its whole interval lies on one side of 1."""
+    verdict: Verdict
+    """Of the tuned command: its whole interval lies on one side of 1, or not; undecided below six runs."""
     explanation: tuple[str, ...]
 
 
@@ -80,7 +81,9 @@ def interval_text(value: Interval) -> str:
     return f"{value.median:.3f}x [{value.low:.3f}, {value.high:.3f}] n={value.samples}"
 
 
-def _verdict(speedup: Interval) -> Literal["faster", "slower", "no difference"]:
+def _verdict(speedup: Interval) -> Verdict:
+    if speedup.samples < FEW_RUNS:
+        return "undecided"
     if speedup.low > 1:
         return "faster"
     return "slower" if speedup.high < 1 else "no difference"

@@ -49,7 +49,7 @@ def test_the_json_has_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [arm["name"] for arm in document["benchmark"]["arms"]] == ["plain", "tuned"]
     assert all(len(arm["wall_ns"]) == 3 for arm in document["benchmark"]["arms"])
     assert document["forecast"] is None
-    assert document["verdict"] in ("faster", "slower", "no difference")
+    assert document["verdict"] == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,14 @@ def test_differences_are_explained() -> None:
     assert "100 launches of 10 us on average, 20.0% of the device time in launches below 10 us" in below
     assert "agrees with the forecast" in text(Interval(1.45, 1.3, 1.6, 10), Interval(1.5, 1.4, 1.6, 61))
     assert "lies above the forecast" in text(Interval(2.0, 1.9, 2.1, 10), Interval(1.5, 1.4, 1.6, 61))
+
+
+def test_a_verdict_needs_its_whole_interval_on_one_side() -> None:
+    def verdict(low: float, high: float, samples: int = 10) -> str:
+        return bench_report("", measured(Interval((low + high) / 2, low, high, samples)), None, None).verdict
+
+    assert (verdict(1.01, 1.2), verdict(0.9, 0.99), verdict(0.99, 1.2)) == ("faster", "slower", "no difference")
+    assert verdict(1.01, 1.2, samples=5) == "undecided"
 
 
 def test_an_unknown_command_is_an_error() -> None:
