@@ -11,7 +11,7 @@ import click
 from r3cc.errors import UsageError
 from r3cc.store.model import Dim3
 
-DEVICE = re.compile(r"cpu|(cuda|hip):\d+")
+DEVICE = re.compile(r"cpu|(cuda|hip):\d+|cuda:\*")
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

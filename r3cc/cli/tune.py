@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from r3cc.cli.output import print_json, print_table, say
 from r3cc.cli.progress import Progress
 from r3cc.cli.report import print_report
 from r3cc.cli.settings import KernelSetting, current_settings
+from r3cc.farm.executors import open_executor
 from r3cc.replay.model import Numerics
 from r3cc.report.search import search_report
 from r3cc.store import Store
@@ -44,6 +46,7 @@ DEFAULT_TIME = "15m"
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
 @click.option("--specialise", is_flag=True, help="Try arguments and launch dimensions as constants.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="r3", show_default=True, help="Or a control.")
+@click.option("--executor", metavar="SPEC", help="Evaluate elsewhere: parsl:CONFIG.py, or MODULE:FACTORY.")
 @click.option("--fresh", is_flag=True, help="Begin anew instead of going on with an interrupted search.")
 @click.option("--show-space", is_flag=True, help="Print what would be searched, and search nothing.")
 @json_option
@@ -60,6 +63,7 @@ def tune(
     atol: float | None,
     specialise: bool,
     optimizer: str,
+    executor: str | None,
     fresh: bool,
     show_space: bool,
     as_json: bool,
@@ -75,8 +79,9 @@ def tune(
         if show_space:
             _show_spaces(opened, chosen, choices, as_json)
             return
-        session = TuneSession(opened, Question(chosen, tuple(choices), optimizer, seed), Limits(budget, time_s))
-        search = _run(session, fresh)
+        question = Question(chosen, tuple(choices), optimizer, seed)
+        with open_executor(executor) if executor is not None else nullcontext() as workers:
+            search = _run(TuneSession(opened, question, Limits(budget, time_s), workers), fresh)
         report = search_report(opened, search)
     if as_json:
         print_json(report)

@@ -39,7 +39,8 @@ class DeviceLane:
         self._session: OpenSession | None = None
         self._worker: SupervisedProcess | None = None
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Measurement]] | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._waiting = 0
         self._closed = False
         self.properties: Properties | None = None
         """What the device is, once a worker has started."""
@@ -48,6 +49,11 @@ class DeviceLane:
         """Workers that were replaced."""
         self._thread = threading.Thread(target=self._run, name=f"r3 {setup.device}", daemon=True)
         self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Jobs queued or at work."""
+        return self._waiting
 
     @property
     def worker_pid(self) -> int | None:
@@ -62,8 +68,15 @@ class DeviceLane:
     def submit(self, job: Job) -> Future[Measurement]:
         """Queue a job; R3Error through the future where the device cannot be had."""
         future: Future[Measurement] = Future()
+        with self._lock:
+            self._waiting += 1
+        future.add_done_callback(self._answered)
         self._jobs.put((job, future))
         return future
+
+    def _answered(self, _: Future[Measurement]) -> None:
+        with self._lock:
+            self._waiting -= 1
 
     def close(self) -> None:
         """Kill the worker; jobs under way are cancelled."""

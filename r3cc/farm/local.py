@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from r3cc.devices.base import Limits
+from r3cc.devices.count import cuda_device_names
 from r3cc.errors import R3Error
 from r3cc.farm.compile_pool import CompilePool
 from r3cc.farm.device_lane import DeviceLane, Turn
@@ -36,6 +37,8 @@ BASELINE_PLAN = TimingPlan(samples=8, held_out=True)
 """The baseline is measured once, and everything is compared with it."""
 
 _Depth = tuple[bool, bool, int]
+ALL_CUDA = "cuda:*"
+"""Every GPU of one model: ratios to a baseline beside them may be compared."""
 _MeasureKey = tuple[str, LaunchConfiguration, _Depth]
 
 
@@ -48,7 +51,7 @@ class LocalEvaluator:
         setup: CompileSetup,
         device: str,
         settings: EvaluatorSettings,
-        turn: Turn | None = None,
+        turns: Mapping[str, Turn] | None = None,
     ) -> None:
         """Use ``open``; this takes launches from anywhere."""
         self._source = source
@@ -63,7 +66,12 @@ class LocalEvaluator:
         self._evaluations: dict[tuple[str, _Depth], Future[Evaluation]] = {}
         self._baseline: Future[Evaluation] | None = None
         self.pool = CompilePool(setup, compile_processes(settings), settings.compile_deadline_s)
-        self.lane = DeviceLane(Setup(device, settings.transfer_deadline_s), turn)
+        self.lanes = tuple(
+            DeviceLane(Setup(each, settings.transfer_deadline_s), turns[each] if turns is not None else None)
+            for each in devices_of(device)
+        )
+        """One for each device."""
+        self.lane = self.lanes[0]
         self._session = self._open_session()
 
     @classmethod
@@ -74,11 +82,12 @@ class LocalEvaluator:
         device: str | None = None,
         settings: EvaluatorSettings = EvaluatorSettings(),  # noqa: B008
         recording: str | None = None,
-        turn: Turn | None = None,
+        turns: Mapping[str, Turn] | None = None,
     ) -> Self:
         """Evaluator for a kernel's recorded launches, on ``device`` or the one they were recorded on.
 
-        Evaluators with the same ``turn`` (a lock) use the device one at a time.
+        ``cuda:*`` is every GPU of the first one's model. Evaluators with the same ``turns`` (locks by device) use each
+        device one at a time.
 
         Raises R3Error where the kernel has no recorded launch, no IR, or was recorded on another kind of device.
         """
@@ -91,12 +100,12 @@ class LocalEvaluator:
             (process.architecture for process in store.processes(recording) if process.device == kernel.device), ""
         )
         setup = compile_setup(store, kernel, chosen, architecture)
-        return cls(source, setup, chosen, settings, turn)
+        return cls(source, setup, chosen, settings, turns)
 
     @property
     def width(self) -> int:
-        """One evaluation in each compile process, one on the device, one ready for it."""
-        return compile_processes(self._settings) + 2
+        """One evaluation in each compile process, one on each device, one ready for them."""
+        return compile_processes(self._settings) + 1 + len(self.lanes)
 
     def baseline(self) -> Evaluation:
         """The recorded build's own code, measured beside itself."""
@@ -145,8 +154,9 @@ class LocalEvaluator:
         if isinstance(opened, CodeObject):
             future.set_result(Measurement(opened.status, f"the baseline does not compile: {opened.message}"))
             return
-        self.lane.open(opened)
-        after(self.lane.submit(job), future, future.set_result)
+        lane = min(self.lanes, key=lambda lane: lane.waiting)
+        lane.open(opened)
+        after(lane.submit(job), future, future.set_result)
 
     def _open_session(self) -> Future[OpenSession | CodeObject]:
         """What the device worker needs first: the baseline's code and what its IR says about memory."""
@@ -186,7 +196,8 @@ class LocalEvaluator:
         if not self._closed:
             self._closed = True
             self.pool.close()
-            self.lane.close()
+            for lane in self.lanes:
+                lane.close()
 
     def __enter__(self) -> Self:
         return self
@@ -200,6 +211,14 @@ class LocalEvaluator:
 def _depth(plan: TimingPlan) -> _Depth:
     """What tells one measurement of a candidate from another."""
     return plan.held_out, plan.perturbed, plan.samples
+
+
+def devices_of(device: str) -> list[str]:
+    """The devices that a name stands for: itself, or for ``cuda:*`` the GPUs of the first one's model."""
+    if device != ALL_CUDA:
+        return [device]
+    names = cuda_device_names()
+    return [f"cuda:{number}" for number, name in enumerate(names) if name == names[0]] or ["cuda:0"]
 
 
 def check_device(kernel: Kernel, device: str | None) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
-from r3cc.farm.local import LocalEvaluator, check_device, compile_setup
+from r3cc.farm.evaluator import EvaluatorSettings
+from r3cc.farm.executor import ExecutorEvaluator, Opener, StoreOpener
+from r3cc.farm.executors import Workers
+from r3cc.farm.local import ALL_CUDA, check_device, compile_setup, devices_of
 from r3cc.replay.events import KernelPlan
 from r3cc.replay.model import Numerics
 from r3cc.store import Store
@@ -21,7 +22,7 @@ from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
 from r3cc.tune.space import Space, SpaceSummary
 from r3cc.tune.specialisation import Constants, constants
-from r3cc.tune.unit import Member, Unit, UnitEvaluator, UnitSpace
+from r3cc.tune.unit import Member, Unit, UnitOpener, UnitSpace
 
 COVERED = 0.9
 """Part of the device time that the kernels make up which are tuned by default."""
@@ -79,9 +80,20 @@ def choose(
     if not kernels:
         raise R3Error(_why_none(every, recording))
     return [
-        Choice(kernel, check_device(kernel, device), options_of(kernel), modules[kernel.module] == 1)
+        Choice(
+            kernel,
+            check_device(kernel, device or every_device(kernel)),
+            options_of(kernel),
+            modules[kernel.module] == 1,
+        )
         for kernel in kernels
     ]
+
+
+def every_device(kernel: Kernel) -> str | None:
+    """All devices of this machine where it has several of the kind; None: the one that the kernel was recorded on."""
+    several = kernel.device.startswith("cuda:") and len(devices_of(ALL_CUDA)) > 1
+    return ALL_CUDA if several else None
 
 
 def by_default(kernels: Sequence[Kernel], options_of: OptionsOf) -> list[Kernel]:
@@ -96,24 +108,21 @@ def by_default(kernels: Sequence[Kernel], options_of: OptionsOf) -> list[Kernel]
     return chosen
 
 
-def target(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Target:
-    """What a search needs of a kernel."""
+def target(store: Store, recording: str, choice: Choice, facts: LLVMFacts, workers: Workers | None = None) -> Target:
+    """What a search needs of a kernel; evaluations on an executor's workers where there is one."""
     space = build_space(store, recording, choice, facts)
-
-    def open_evaluator() -> Evaluator:
-        return LocalEvaluator.open(store, choice.kernel, choice.device, _settings(choice), recording)
-
-    return Target(choice.plan, space, open_evaluator)
+    opener = StoreOpener(store.path, choice.kernel, choice.device, _settings(choice), recording)
+    return Target(choice.plan, space, on(workers, opener))
 
 
-def units_of(store: Store, recording: str, choices: Sequence[Choice]) -> list[Unit]:
+def units_of(store: Store, recording: str, choices: Sequence[Choice], workers: Workers | None = None) -> list[Unit]:
     """Modules of which several kernels ran, each with those of its kernels that are tuned, by share."""
     every = store.kernels(recording)
     by_module: dict[str, list[Choice]] = {}
     for choice in choices:
         if not choice.alone and unit_obstacle(every, choice) is None:
             by_module.setdefault(choice.kernel.module, []).append(choice)
-    units = [_unit(store, recording, chosen, every) for chosen in by_module.values()]
+    units = [_unit(store, recording, chosen, every, workers) for chosen in by_module.values()]
     return sorted((unit for unit in units if unit.space.knobs), key=lambda unit: -unit.plan.share)
 
 
@@ -123,7 +132,9 @@ def unit_obstacle(every: Sequence[Kernel], choice: Choice) -> str | None:
     return f"its unit's {unseen[0].demangled} ran and was not recorded" if unseen else None
 
 
-def _unit(store: Store, recording: str, chosen: Sequence[Choice], every: Sequence[Kernel]) -> Unit:
+def _unit(
+    store: Store, recording: str, chosen: Sequence[Choice], every: Sequence[Kernel], workers: Workers | None
+) -> Unit:
     first = chosen[0]
     module = first.kernel.module
     inside = {choice.kernel.id for choice in chosen}
@@ -133,23 +144,27 @@ def _unit(store: Store, recording: str, chosen: Sequence[Choice], every: Sequenc
     name = "module-scope values"
     plan = KernelPlan(module, module, "", name, share, first.options.numerics, changes_module=True)
 
-    def members(of: Sequence[Choice]) -> list[Member]:
-        return [
-            Member(choice.kernel.demangled, choice.kernel.share, _member(store, recording, choice)) for choice in of
-        ]
+    def opener(of: Sequence[Choice]) -> UnitOpener:
+        return UnitOpener(tuple(_member(store, recording, choice) for choice in of))
 
     return Unit(
         plan,
         tuple(choice.kernel.id for choice in chosen),
         UnitSpace(unit_knobs(chosen)),
-        lambda: UnitEvaluator(members(chosen)),
-        lambda: UnitEvaluator(members([*chosen, *beside])),
+        on(workers, opener(chosen)),
+        on(workers, opener([*chosen, *beside])),
     )
 
 
-def _member(store: Store, recording: str, choice: Choice) -> Callable[[threading.Lock], Evaluator]:
+def _member(store: Store, recording: str, choice: Choice) -> Member:
     settings = msgspec.structs.replace(_settings(choice), compile_processes=1)
-    return lambda lock: LocalEvaluator.open(store, choice.kernel, choice.device, settings, recording, lock)
+    opener = StoreOpener(store.path, choice.kernel, choice.device, settings, recording)
+    return Member(choice.kernel.demangled, choice.kernel.share, opener)
+
+
+def on(workers: Workers | None, opener: Opener) -> Opener:
+    """What opens the same evaluator on an executor's workers; here, without one."""
+    return opener if workers is None else lambda: ExecutorEvaluator(workers.executor, opener, workers.width)
 
 
 def unit_knobs(chosen: Sequence[Choice]) -> tuple[Knob, ...]:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 import r3cc
+from r3cc.farm.executors import Workers
 from r3cc.replay.events import VERSION, Begin, UnitPlan, read_log
 from r3cc.store import Store
 from r3cc.store.eventlog import EventLog
@@ -36,7 +37,9 @@ class Question(msgspec.Struct, frozen=True):
 class TuneSession:
     """Runs a question's search in a store."""
 
-    def __init__(self, store: Store, question: Question, limits: Limits) -> None:
+    def __init__(self, store: Store, question: Question, limits: Limits, workers: Workers | None = None) -> None:
+        """``workers``: an executor that evaluates; None for this machine."""
+        self._workers = workers
         self._store = store
         self._question = question
         self._limits = limits
@@ -49,9 +52,11 @@ class TuneSession:
         """
         with LLVMFacts() as facts:
             question = self._question
-            targets = [target(self._store, question.recording, choice, facts) for choice in question.choices]
+            targets = [
+                target(self._store, question.recording, choice, facts, self._workers) for choice in question.choices
+            ]
             llvm = facts.version
-        units = units_of(self._store, question.recording, question.choices)
+        units = units_of(self._store, question.recording, question.choices, self._workers)
         begin = self._begin(targets, units, llvm)
         resumed = None if fresh else unfinished(self._store.searches, begin)
         search = resumed.search if resumed is not None else self._store.searches.create()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from types import TracebackType
@@ -59,18 +60,28 @@ class Member(msgspec.Struct, frozen=True):
     name: str
     weight: float
     """Its share of device time."""
-    open: Callable[[threading.Lock], Evaluator]
-    """Opens its evaluator, which holds the lock while it uses the device."""
+    open: Callable[[Mapping[str, threading.Lock]], Evaluator]
+    """Opens its evaluator, which holds a device's lock while it uses the device."""
+
+
+class UnitOpener(msgspec.Struct, frozen=True):
+    """Opens a unit's evaluator, here or in an executor's worker."""
+
+    members: tuple[Member, ...]
+
+    def __call__(self) -> UnitEvaluator:
+        """An evaluator over all members."""
+        return UnitEvaluator(self.members)
 
 
 class UnitEvaluator:
     """Judges a candidate on every kernel of a unit: valid on all, or not at all; times weighted by share."""
 
     def __init__(self, members: Sequence[Member]) -> None:
-        lock = threading.Lock()
+        locks: Mapping[str, threading.Lock] = defaultdict(threading.Lock)
         self._members = tuple(members)
         with ExitStack() as opened:
-            self._evaluators = [opened.enter_context(member.open(lock)) for member in members]
+            self._evaluators = [opened.enter_context(member.open(locks)) for member in members]
             self._opened = opened.pop_all()
 
     @property

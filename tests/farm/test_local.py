@@ -206,3 +206,16 @@ def patiently(evaluator, candidate):
         if status is not Status.WORKER_LOST:
             return status
     return Status.WORKER_LOST
+
+
+def test_several_devices_share_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("r3cc.farm.local.devices_of", lambda device: ["cpu", "cpu"])
+    setup = compile_setup(tmp_path, SAXPY, "saxpy", "cpu")
+    with LocalEvaluator(saxpy_launches(), setup, "cpu", SETTINGS) as evaluator:
+        blocks = [(32 * count, 1, 1) for count in range(1, 7)]
+        candidates = [Candidate(launch=LaunchConfiguration(block=block)) for block in blocks]
+        futures = [evaluator.submit(candidate, PLAN) for candidate in candidates]
+        assert {future.result(WAIT_S).status for future in futures} == {Status.OK}
+        assert len({lane.worker_pid for lane in evaluator.lanes}) == 2
+        assert None not in {lane.worker_pid for lane in evaluator.lanes}
+        assert [lane.waiting for lane in evaluator.lanes] == [0, 0]
