@@ -95,9 +95,9 @@ def require_prices(proposers: Sequence[Proposer]) -> None:
 
 
 def used_prices(proposers: Sequence[Proposer]) -> tuple[Price, ...]:
-    """The prices that a run goes by, to be frozen into its log."""
+    """The prices that a run goes by, under the models' own names, to be frozen into its log."""
     hosted = [each.hosted for each in proposers if isinstance(each, HostedProposer)]
-    return tuple(each.price for each in hosted if each.price is not None)
+    return tuple(msgspec.structs.replace(each.price, model=each.model) for each in hosted if each.price is not None)
 
 
 def _parse_hosted(spec: str, provider: str, rest: str) -> _Hosted:

@@ -101,7 +101,11 @@ def test_a_cap_on_cost_needs_prices() -> None:
         require_prices([known, unknown])
     own = builtin_prices().extended([Price("gpt-99", 100.0, 200.0)])
     require_prices([hosted("openai:gpt-99", own)])
-    assert used_prices([known, open_proposer("rules")]) == (builtin_prices().find("gpt-5"),)
+    dated = hosted("openai:gpt-5-2025-08-07")
+    assert [(price.model, price.output) for price in used_prices([known, open_proposer("rules"), dated])] == [
+        ("gpt-5", 10.0),
+        ("gpt-5-2025-08-07", 10.0),
+    ]
     assert hosted("openai:m@http://localhost:1/v1").hosted.price is FREE
 
 
