@@ -13,7 +13,7 @@ from pathlib import Path
 from r3cc.remix.answers import format_answer
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.choosing import Choice, Experience, Situation
-from r3cc.remix.events import AnyEvent, LoopSettings, read_transcript
+from r3cc.remix.events import AnyEvent, LoopSettings, Setup, read_transcript
 from r3cc.remix.journal import Journal
 from r3cc.remix.model import (
     Answer,
@@ -258,8 +258,12 @@ def search(
     earlier = read_transcript(path) if path.exists() else ()
     with EventLog(path) as log:
         if not earlier:
-            log.append(BEGIN)
-            earlier = (BEGIN,)
+            earlier = (
+                BEGIN,
+                Setup(at=0.0, proposers=tuple(p.name for p in proposers), policy="uniform", settings=settings),
+            )
+            for line in earlier:
+                log.append(line)
         remixer = Remixer(
             Journal(log, earlier),
             targets or [target(world or World())],

@@ -1,4 +1,4 @@
-"""The loop over a synthetic world: order, continuing, repetition, budgets, and every failure that a proposer can have."""
+"""The loop over a synthetic world: order, continuing, repetition, budgets, every failure that a proposer can have."""
 
 from __future__ import annotations
 
@@ -83,6 +83,29 @@ def test_a_transcript_with_tuning_repeats_as_well(tmp_path: Path) -> None:
         tmp_path / "again", [TranscriptProposer(tmp_path / "first")], settings=settings, script=tmp_path / "first"
     )
     assert again.archives == first.archives
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_transcript_with_repairs_duplicates_and_failures_repeats_as_well(tmp_path: Path, seed: int) -> None:
+    """Whichever answer comes first, in the search or in its repetition, the archive is the same."""
+
+    def spoil(prompt: Prompt) -> str | ProposerError | None:
+        drawn = random.Random(f"{seed} {prompt.sample} {len(prompt.blocks)}").random()
+        if drawn < 0.3:
+            return "```r3 region=k\nwrong = 1;\n```" if drawn < 0.1 else GARBAGE[int(drawn * 100) % len(GARBAGE)]
+        return ProposerError(FailureKind.OVERLOADED, "busy") if drawn > 0.9 else None
+
+    first = search(
+        tmp_path / "first",
+        [Scribe(spoil=spoil, latency=jitter(seed, 0.03)), Scribe("other", latency=jitter(seed + 9, 0.03))],
+        allowed=Allowed(proposals=40, concurrency=6),
+    )
+    assert {build.round for build in first.of(Build)} == {0, 1}
+    assert first.of(Failed)
+    for number in range(2):
+        again = search(tmp_path / f"again{number}", [TranscriptProposer(tmp_path / "first")], script=tmp_path / "first")
+        assert again.archives == first.archives
+        assert [v.reason for v in again.of(Verdict)] == [v.reason for v in first.of(Verdict)]
 
 
 def killed(path: Path, after: int) -> None:
@@ -263,7 +286,7 @@ def test_parameters_are_left_to_the_tuner(tmp_path: Path) -> None:
 
 def test_a_kernel_that_cannot_be_rebuilt_gets_a_verdict(tmp_path: Path) -> None:
     class Unbuildable(World):
-        def build(self, texts, values={}):  # type: ignore[no-untyped-def]
+        def build(self, texts, values=None):  # type: ignore[no-untyped-def]
             from r3cc.remix.model import Rejection, Stage
 
             return Rejection(Stage.COMPILE, "missing", "k.cu is not there")
