@@ -32,6 +32,10 @@ BORROWED = 2.0
 """Experiences with a proposer's other operators that an operator without its own begins with."""
 FLOOR = 6
 """A proposer is asked at least once in as many batches times the number of proposers."""
+WARM = 12
+"""Experiences with others after which a proposer's cache no longer holds the prompt."""
+LEAST_READ = 0.1
+"""Part of a prompt that no cache spares."""
 BORING = 20
 """Verdicts without a gain that double the wish to explore."""
 
@@ -44,26 +48,24 @@ class Estimate:
     gain: float = 0.0
     seconds: float = 0.0
     first_token_s: float = 0.0
-    output_tokens: float = 0.0
     cost_usd: float = 0.0
     cached: float = 0.0
-    applied: float = 0.0
 
     def learn(self, experience: Experience) -> None:
         """Add an experience with weight 1 to the faded ones."""
         kept = self.weight * DECAY
         self.weight = kept + 1.0
-        for name in ("gain", "seconds", "first_token_s", "output_tokens", "cost_usd", "cached", "applied"):
+        for name in ("gain", "seconds", "first_token_s", "cost_usd", "cached"):
             old, new = getattr(self, name), float(getattr(experience, name))
             setattr(self, name, (kept * old + new) / self.weight)
 
-    def forecast_s(self) -> float:
-        """Seconds of the next answer: until it begins, then its tokens at the measured speed."""
-        writing_s = self.seconds - self.first_token_s
-        if self.output_tokens <= 0.0 or writing_s <= 0.0:
-            return self.seconds
-        tokens_per_s = self.output_tokens / writing_s
-        return self.first_token_s + self.output_tokens / tokens_per_s
+    def forecast_s(self, cached: float) -> float:
+        """Seconds of an answer to a prompt of which that part is in the provider's cache.
+
+        Reading what is not cached is what the first token waits for; writing takes as long as it did.
+        """
+        reading = self.first_token_s * (1.0 - cached) / max(LEAST_READ, 1.0 - self.cached)
+        return reading + max(0.0, self.seconds - self.first_token_s)
 
 
 class ClockPolicy:
@@ -132,8 +134,10 @@ class ClockPolicy:
         known = self._proposers.get(proposer)
         if known is None:
             return GUESS_S, 0.0
-        queue = 1.0 + QUEUE_SHARE * situation.in_flight.get(proposer, 0)
-        return known.forecast_s() * queue, known.cost_usd
+        under_way = situation.in_flight.get(proposer, 0)
+        forgotten = not under_way and self._learnt - self._last[proposer] > WARM
+        forecast = known.forecast_s(0.0 if forgotten else known.cached)
+        return forecast * (1.0 + QUEUE_SHARE * under_way), known.cost_usd
 
     def _bonus(self, proposer: str, situation: Situation) -> float:
         """Optimism: larger for the less known, counting what is under way, and when nothing was gained for long."""

@@ -137,10 +137,22 @@ def test_a_model_that_ran_dry_is_left() -> None:
     assert policy.choose(situation()).proposer == "strong"
 
 
-def test_forecast_from_first_token_and_speed() -> None:
+def test_forecast_depends_on_what_the_cache_holds() -> None:
     estimate = Estimate()
-    estimate.learn(Experience("m", "explore", 0.0, 12.0, 2.0, 500, 0.0, 0.0, False))
-    assert estimate.forecast_s() == pytest.approx(12.0)
+    estimate.learn(Experience("m", "explore", 0.0, 12.0, 2.0, 500, 0.8, 0.0, False))
+    assert estimate.forecast_s(cached=0.8) == pytest.approx(12.0)
+    assert estimate.forecast_s(cached=0.0) == pytest.approx(20.0)
+    assert estimate.forecast_s(cached=1.0) == pytest.approx(10.0)
+
+
+def test_a_cache_that_went_cold_makes_a_switch_dearer() -> None:
+    policy = ClockPolicy()
+    policy.learn(Experience("strong", "explore", 0.1, 20.0, 10.0, 500, 0.9, 0.0, True))
+    warm = policy.choose(situation()).inputs["scores"]["strong"]["seconds"]
+    for _ in range(20):
+        policy.learn(experience("fast", 0.1, 20.0))
+    cold = policy.choose(situation()).inputs["scores"]["strong"]["seconds"]
+    assert cold > 2 * warm
 
 
 def test_controls() -> None:
