@@ -21,6 +21,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 class _Setup(msgspec.Struct, frozen=True):
     settings: _Settings
+    proposers: tuple[str, ...] = ()
 
 
 class _Region(msgspec.Struct, frozen=True):
@@ -113,6 +114,12 @@ def remix_report(kernel: str, lines: Sequence[dict[str, Any]]) -> RemixReport | 
     return RemixReport(
         _archive(setup.settings.dimensions, measured.values()), tuple(_lineage(measured, original)), stages
     )
+
+
+def proposers_of(lines: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Who proposed in a remix search, as the user named them; empty for every other search."""
+    setup = next((msgspec.convert(line, _Setup) for line in lines if line.get("event") == REMIX), None)
+    return setup.proposers if setup is not None else ()
 
 
 def _archive(dimensions: tuple[str, ...], measured: Iterable[_Verdict]) -> Archive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from r3cc.replay.events import Begin, Session
 from r3cc.replay.model import Candidate
@@ -20,13 +21,14 @@ def record_command(recording: Recording) -> str:
     return shlex.join(["r3", "record", *device, "--", *recording.command])
 
 
-def search_command(begin: Begin, session: Session | None) -> str:
-    """How the search was begun; a remix search also needs its proposers, which its log names."""
+def search_command(begin: Begin, session: Session | None, proposers: Sequence[str] = ()) -> str:
+    """How the search was begun; ``proposers`` are those of a remix search."""
     verb = "remix" if begin.optimizer == REMIX else "tune"
     words = ["r3", verb, *(plan.kernel for plan in begin.kernels), "--recording", begin.recording]
     words += ["--seed", str(begin.seed)]
     if verb == "tune" and begin.optimizer != "r3":
         words += ["--optimizer", begin.optimizer]
+    words += [word for proposer in proposers for word in ("--llm", proposer)]
     if session is not None and session.budget is not None:
         words += ["--budget", str(session.budget)]
     if session is not None and session.time_s is not None:

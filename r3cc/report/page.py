@@ -17,7 +17,8 @@ from r3cc.errors import R3Error
 from r3cc.replay.events import Answer, AnyEvent, Begin, Proposal, Session, read_log
 from r3cc.replay.model import Candidate, Interval, Status
 from r3cc.report import charts, commands, table
-from r3cc.report.archive import Archive, RemixReport, remix_report
+from r3cc.report.archive import Archive, RemixReport, proposers_of, remix_report
+from r3cc.report.explain import Explanation, explain
 from r3cc.report.levels import LevelShare, level_shares, levels_of
 from r3cc.report.search import KernelReport, SearchReport, search_report
 from r3cc.store import Store
@@ -62,6 +63,9 @@ class KernelSection(msgspec.Struct, frozen=True):
     """Of the curve's table: number, status, time over the baseline's, what was changed."""
     levels: tuple[LevelShare, ...]
     level_chart: charts.Forest | None
+    explanation: Explanation | None
+    """What each change buys, measured by taking it away, and what became of the code; None without a winner."""
+    parts_chart: charts.Forest | None
     remix: RemixReport | None
     archive_views: tuple[ArchiveView, ...]
     commands: tuple[Command, ...]
@@ -131,7 +135,7 @@ def page_of(store: Store, search: Search, refresh_s: int | None = None) -> Page:
         outside_ns=outside,
         forest=_forest(report),
         kernels=sections,
-        commands=_page_commands(report, recording, begin, events),
+        commands=_page_commands(report, recording, begin, events, lines),
     )
 
 
@@ -218,6 +222,7 @@ def _section(
     answers = _answers(kernel.id, events)
     levels = level_shares(kernel.id, events)
     remix = remix_report(kernel.id, lines)
+    explanation = next((each for each in explain(events) if each.kernel == kernel.id), None)
     return KernelSection(
         anchor=f"kernel-{kernel.id}",
         name=base_name(kernel.demangled),
@@ -231,6 +236,8 @@ def _section(
         ),
         levels=levels,
         level_chart=_level_chart(levels),
+        explanation=explanation,
+        parts_chart=_parts_chart(explanation),
         remix=remix,
         archive_views=tuple(_views(remix.archive)) if remix is not None else (),
         commands=tuple(_kernel_commands(report, kernel)),
@@ -255,6 +262,15 @@ def _answers(kernel: str, events: Sequence[AnyEvent]) -> list[tuple[int, str, fl
 def _level_chart(levels: Sequence[LevelShare]) -> charts.Forest | None:
     rows = [
         (each.level, Interval(each.gain, min(1.0, each.gain), max(1.0, each.gain), 1), each.exact) for each in levels
+    ]
+    return charts.forest(rows, charts.NARROW, charts.NARROW_LABEL) if rows else None
+
+
+def _parts_chart(explanation: Explanation | None) -> charts.Forest | None:
+    rows = [
+        (f"change {number}", Interval(part.factor, part.low, part.high, 0), not part.low <= 1 <= part.high)
+        for number, part in enumerate(explanation.parts if explanation is not None else (), start=1)
+        if part.factor is not None and part.low is not None and part.high is not None
     ]
     return charts.forest(rows, charts.NARROW, charts.NARROW_LABEL) if rows else None
 
@@ -285,10 +301,14 @@ def _kernel_commands(report: SearchReport, kernel: KernelReport) -> list[Command
 
 
 def _page_commands(
-    report: SearchReport, recording: Recording | None, begin: Begin, events: Sequence[AnyEvent]
+    report: SearchReport,
+    recording: Recording | None,
+    begin: Begin,
+    events: Sequence[AnyEvent],
+    lines: Sequence[dict[str, Any]],
 ) -> tuple[Command, ...]:
     session = next((event for event in events if isinstance(event, Session)), None)
-    found = [Command("this search", commands.search_command(begin, session))]
+    found = [Command("this search", commands.search_command(begin, session, proposers_of(lines)))]
     if recording is not None:
         found.insert(0, Command("the recording", commands.record_command(recording)))
     if any(kernel.improved for kernel in report.kernels):

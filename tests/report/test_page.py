@@ -19,6 +19,7 @@ from r3cc.cli import r3
 from r3cc.replay.events import read_log
 from r3cc.replay.model import Interval
 from r3cc.report import charts
+from r3cc.report.explain import explain
 from r3cc.report.levels import level_shares
 from r3cc.store import Store
 from tests.conftest import REDUCE
@@ -111,6 +112,10 @@ def test_numbers_are_those_of_the_report(small_store: Store, tmp_path: Path) -> 
         assert f"r3 replay {kernel['id']} --recording" in text
     assert f"r3 apply --search {search.id} --device cpu" in text
     assert "r3 record --device cpu -- app input.nml" in text
+    explained = explain(read_log(search.events_path))
+    parts = [part for each in explained for part in each.parts if part.factor is not None]
+    assert parts
+    assert all(f"{part.factor:.3f}x [{part.low:.3f}, {part.high:.3f}]" in text for part in parts)
 
 
 def test_an_archive_and_a_lineage_are_shown(pages: tuple[Path, Path]) -> None:
@@ -120,6 +125,7 @@ def test_an_archive_and_a_lineage_are_shown(pages: tuple[Path, Path]) -> None:
     assert '<span class="added">+  y[1] +=' in text
     assert "__restrict__" in text
     assert "<b>" not in text
+    assert "--llm rules" in text
 
 
 def test_levels_are_taken_from_the_log(small_store: Store) -> None:
