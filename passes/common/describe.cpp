@@ -4,6 +4,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -62,6 +63,18 @@ std::string parameterName(const Argument &A) {
   return Name.empty() ? A.getName().str() : Name;
 }
 
+/// An intrinsic, or inline assembly, which is what clang's own headers write.
+bool isTextureOperation(const CallBase &Call) {
+  constexpr StringLiteral Operations[] = {"tex.", "tld4.", "txq.", "suld.", "sust.", "sured.", "suq."};
+  if (const auto *Assembly = dyn_cast<InlineAsm>(Call.getCalledOperand()))
+    return any_of(Operations,
+                  [&](StringRef Operation) { return Assembly->getAsmString().contains(Operation); });
+  const Function *Callee = Call.getCalledFunction();
+  StringRef Name = Callee ? Callee->getName() : StringRef();
+  return Name.consume_front("llvm.nvvm.") &&
+         any_of(Operations, [&](StringRef Operation) { return Name.starts_with(Operation); });
+}
+
 /// Walks everything that a function's body can name, through constants and through initialisers of globals.
 class Closure {
 public:
@@ -72,6 +85,7 @@ public:
   }
 
   bool contains(const GlobalVariable &G) const { return Seen.contains(&G); }
+  bool usesTextures() const { return Textures; }
 
 private:
   void add(const Value *V) {
@@ -90,7 +104,9 @@ private:
     for (const Instruction &I : instructions(F)) {
       for (const Use &Operand : I.operands())
         add(Operand.get());
-      if (const auto *Call = dyn_cast<CallBase>(&I); Call && Call->isIndirectCall())
+      const auto *Call = dyn_cast<CallBase>(&I);
+      Textures |= Call && isTextureOperation(*Call);
+      if (Call && Call->isIndirectCall())
         addIndirectTargets();
     }
   }
@@ -105,7 +121,7 @@ private:
   }
 
   const Module &M;
-  bool CallsIndirectly = false;
+  bool CallsIndirectly = false, Textures = false;
   SmallPtrSet<const Value *, 32> Seen;
   SmallVector<const Value *, 32> Pending;
 };
@@ -152,8 +168,11 @@ KernelInfo describeKernel(const Function &F) {
   Info.name = F.getName().str();
   Info.line = F.getSubprogram() ? F.getSubprogram()->getLine() : 0;
   Info.parameters = parameterLayout(F);
-  for (const GlobalVariable *G : reachableGlobals(F))
-    Info.globals.push_back(G->getName().str());
+  Closure Reached(F);
+  for (const GlobalVariable &G : F.getParent()->globals())
+    if (isDeviceVariable(G) && Reached.contains(G))
+      Info.globals.push_back(G.getName().str());
+  Info.textures = Reached.usesTextures();
   return Info;
 }
 
@@ -228,10 +247,13 @@ json::Array toJSON(const std::vector<KernelInfo> &Kernels) {
     for (const ParameterInfo &P : K.parameters)
       Parameters.push_back(
           json::Object{{"offset", P.offset}, {"size", P.size}, {"type", P.type}, {"name", P.name}});
-    Array.push_back(json::Object{{"name", K.name},
-                                 {"line", K.line},
-                                 {"parameters", std::move(Parameters)},
-                                 {"globals", json::Array(K.globals)}});
+    json::Object Kernel{{"name", K.name},
+                        {"line", K.line},
+                        {"parameters", std::move(Parameters)},
+                        {"globals", json::Array(K.globals)}};
+    if (K.textures)
+      Kernel["textures"] = true;
+    Array.push_back(std::move(Kernel));
   }
   return Array;
 }

@@ -32,6 +32,8 @@ struct KernelInfo {
   unsigned line;    ///< line of the definition in its source, 0 without debug info
   std::vector<ParameterInfo> parameters;
   std::vector<std::string> globals; ///< what the kernel's call graph can reach, in module order
+  bool textures; ///< it can get to an instruction on textures or surfaces, whose handles mean nothing
+                 ///< elsewhere
 };
 
 struct GlobalInfo {

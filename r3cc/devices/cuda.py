@@ -28,6 +28,7 @@ from r3cc.devices.base import (
     Range,
     merge_pages,
 )
+from r3cc.devices.pinned import HOST, PinnedMemory
 
 _PAGE_THREADS = 256
 _MOST_BLOCKS = 8192
@@ -216,6 +217,7 @@ class CudaDevice:
         self._properties = self._read_properties()
         self._reservations: list[Range] = []
         self._mapped: list[Range] = []
+        self._pinned = PinnedMemory(self._driver.api, self._driver.call)
         self._zeros: int | None = None
         """What ``flush_l2`` reads."""
         self._flags = (0, 0)
@@ -321,6 +323,10 @@ class CudaDevice:
         for wanted in map(_window, ranges):
             if any(held.holds(wanted) for held in self._reservations):
                 continue
+            if HOST.holds(wanted):
+                self._pinned.reserve(wanted)
+                self._reservations.append(wanted)
+                continue
             got = int(call(DeviceUnavailable, api.cuMemAddressReserve, wanted.size, 0, wanted.address, 0))
             if got != wanted.address:
                 call(DeviceError, api.cuMemAddressFree, got, wanted.size)
@@ -338,6 +344,10 @@ class CudaDevice:
             self._map(new)
 
     def _map(self, wanted: Range) -> None:
+        if HOST.holds(wanted):
+            self._pinned.map(wanted)
+            self._mapped.append(wanted)
+            return
         api, call = self._driver.api, self._driver.call
         handle = call(OutOfDeviceMemory, api.cuMemCreate, wanted.size, self._allocation_kind(), 0)
         try:
@@ -353,7 +363,10 @@ class CudaDevice:
 
     def _unmap(self, held: Range) -> None:
         self.synchronise()
-        self._driver.call(DeviceError, self._driver.api.cuMemUnmap, held.address, held.size)
+        if HOST.holds(held):
+            self._pinned.unmap(held)
+        else:
+            self._driver.call(DeviceError, self._driver.api.cuMemUnmap, held.address, held.size)
         self._mapped.remove(held)
 
     def free_memory(self) -> int:
@@ -468,7 +481,10 @@ class CudaDevice:
         api, call = self._driver.api, self._driver.call
         self.map([])
         for held in self._reservations:
-            call(DeviceError, api.cuMemAddressFree, held.address, held.size)
+            if HOST.holds(held):
+                self._pinned.release(held)
+            else:
+                call(DeviceError, api.cuMemAddressFree, held.address, held.size)
         self._reservations.clear()
         self._own_code.unload()
         call(DeviceError, api.cuDevicePrimaryCtxRelease, self._device)

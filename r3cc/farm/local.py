@@ -21,6 +21,7 @@ from r3cc.farm.evaluator import EvaluatorSettings
 from r3cc.replay.codegen import bad_codegen
 from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup, write_whole
 from r3cc.replay.facts import KernelFacts
+from r3cc.replay.foreign import foreign_setup, is_foreign
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, StoreLaunches
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status, TimingPlan
@@ -99,7 +100,11 @@ class LocalEvaluator:
         architecture = next(
             (process.architecture for process in store.processes(recording) if process.device == kernel.device), ""
         )
-        setup = compile_setup(store, kernel, chosen, architecture)
+        module = store.module(kernel.module)
+        if is_foreign(module.info):
+            setup = foreign_setup(store, module, kernel, chosen, architecture)
+        else:
+            setup = compile_setup(store, kernel, chosen, architecture)
         return cls(source, setup, chosen, settings, turns)
 
     @property
@@ -115,7 +120,9 @@ class LocalEvaluator:
         return self._baseline.result()
 
     def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
-        """Queue a candidate."""
+        """Queue a candidate. What takes recorded arguments for granted is not asked about others."""
+        if candidate.specialisation.arguments:
+            plan = msgspec.structs.replace(plan, perturbed=False)
         key = (candidate.id, _depth(plan))
         with self._lock:
             if key not in self._evaluations or _lost(self._evaluations[key]):

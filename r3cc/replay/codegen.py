@@ -62,6 +62,8 @@ class BuildOptions(msgspec.Struct, frozen=True):
     @classmethod
     def recorded(cls, info: Mapping[str, Any]) -> BuildOptions:
         """The recorded build's own, from the JSON that its binary carries (docs/binary-format.md)."""
+        if "codegen" not in info:  # code without IR (r3cc.replay.foreign)
+            return cls(CompileRequest(pipeline="default<O3>"), ("-O3",))
         codegen = info["codegen"]
         return cls(CompileRequest.from_recorded(codegen), recorded_ptxas_flags(codegen))
 

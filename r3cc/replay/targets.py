@@ -30,6 +30,7 @@ from r3cc.llvm import (
 from r3cc.replay.compile import Assembled, CompileFailure, CompileSetup, Target
 from r3cc.replay.elements import FLOATS
 from r3cc.replay.facts import KernelFacts
+from r3cc.replay.foreign import ForeignTarget, is_foreign
 from r3cc.replay.model import Specialisation, Status
 from r3cc.replay.specialise import request_of
 from r3cc.toolchain.cuda import find_ptxas
@@ -50,6 +51,8 @@ def open_target(setup: CompileSetup) -> Target:
     """The target for a setup's device. Raises R3Error where a tool is missing."""
     if setup.device == "cpu":
         return HostTarget(setup)
+    if is_foreign(setup.info):
+        return ForeignTarget(setup)
     if str(setup.info["triple"]).startswith("amdgcn"):
         return AmdgcnTarget(setup)
     return NvptxTarget(setup)

@@ -17,12 +17,13 @@ MODULE = hashlib.sha256(BITCODE).hexdigest()
 
 SCALE, CHASE, COUNT = "_Z5scalePffi", "_Z5chaseP4Node", "_Z5countv"
 HIDDEN, SPIN, LOST = "_Z6hiddenm", "_Z4spinPVi", "_Z4lostv"
+SAMPLE = "_Z6sampley"
 
 _POINTER = [{"offset": 0, "size": 8, "type": "ptr", "name": "p"}]
 
 
-def _kernel(name: str, parameters: list[dict[str, Any]], reached: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"name": name, "line": 1, "parameters": parameters, "globals": list(reached)}
+def _kernel(name: str, parameters: list[dict[str, Any]], reached: tuple[str, ...] = (), **more: bool) -> dict[str, Any]:
+    return {"name": name, "line": 1, "parameters": parameters, "globals": list(reached), **more}
 
 
 INFO: dict[str, Any] = {
@@ -45,6 +46,7 @@ INFO: dict[str, Any] = {
         _kernel(HIDDEN, _POINTER),
         _kernel(SPIN, _POINTER),
         _kernel(LOST, [], ("missing",)),
+        _kernel(SAMPLE, _POINTER, textures=True),
     ],
     "globals": [
         {"name": "counter", "size": 8, "space": "global", "internal": True, "mutable": True},

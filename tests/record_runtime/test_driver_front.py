@@ -10,7 +10,7 @@ import pytest
 from r3cc.store.model import Launch
 from r3cc.store.verify import verify
 from tests.record_runtime.bench import Bench, Recorded
-from tests.record_runtime.build_programs import BITCODE, CHASE, COUNT, HIDDEN, LOST, MODULE, SCALE, SPIN
+from tests.record_runtime.build_programs import BITCODE, CHASE, COUNT, HIDDEN, LOST, MODULE, SAMPLE, SCALE, SPIN
 
 
 def written(launch: Launch) -> int:
@@ -30,7 +30,10 @@ def program(bench: Bench, request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize(
     "scenario",
-    ["basic", "hidden", "managed", "foreign", "copied", "other", "capturing", "asynchronous", "threads", "idle"],
+    [
+        *("basic", "hidden", "managed", "foreign", "copied", "other", "capturing", "asynchronous", "threads", "idle"),
+        *("pinned", "pitched", "pooled", "textured", "graphs", "devices"),
+    ],
 )
 def test_program_prints_the_same(bench: Bench, program: str, scenario: str) -> None:
     recorded = bench.record(program, scenario)
@@ -187,7 +190,10 @@ def test_whole_memory_on_request(bench: Bench) -> None:
         ("managed", SCALE, "managed memory"),
         ("other", SCALE, "a cooperative launch"),
         ("lost", LOST, "the driver can't find its variable missing"),
-        ("spinning", SPIN, "pinned host memory"),
+        ("spinning", SPIN, "the device wasn't idle within the deadline"),
+        ("pooled", SCALE, "memory of the program's own pool"),
+        ("textured", SAMPLE, "it reads textures or surfaces, whose handles mean nothing at replay"),
+        ("graphs", "(CUDA graph)", "launched as a CUDA graph"),
     ],
 )
 def test_what_cannot_be_replayed_has_a_reason(bench: Bench, scenario: str, name: str, reason: str) -> None:
@@ -217,6 +223,39 @@ def test_stream_ordered_memory_is_recorded(bench: Bench) -> None:
     recorded = bench.record(bench.programs.dynamic, "asynchronous")
     assert [launch.ordinal for launch in recorded.launches(SCALE)] == [0, 1, 8]
     np.testing.assert_array_equal(floats(recorded, recorded.launches(SCALE)[1], "after"), np.full(1000, 3.0))
+
+
+def test_pinned_memory_lies_at_its_own_fixed_addresses(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "pinned")
+    launches = recorded.launches(SCALE)
+    assert [launch.ordinal for launch in launches] == [0, 1, 8]
+    assert {launch.regions[0].address for launch in launches} == {0x400000000000}
+    np.testing.assert_array_equal(floats(recorded, launches[0], "after"), np.arange(1000) * 2)
+
+
+def test_pinned_memory_with_another_address_on_the_device_is_left_alone(bench: Bench) -> None:
+    elsewhere = {"FAKE_CUDA_HOST_ELSEWHERE": "1"}
+    recorded = bench.record(bench.programs.dynamic, "spinning", R3_RECORD_DEADLINE_MS="200", **elsewhere)
+    assert recorded.output == bench.plain(bench.programs.dynamic, "spinning")
+    assert recorded.refusals(SPIN) == {"pinned host memory": 1}
+
+
+def test_pitched_memory_is_recorded_with_its_rows(bench: Bench) -> None:
+    (launch, *_) = bench.record(bench.programs.dynamic, "pitched").launches(SCALE)
+    assert [region.size for region in launch.regions] == [3 * 1024]
+
+
+def test_graphs_are_counted(bench: Bench) -> None:
+    kernel = bench.record(bench.programs.dynamic, "graphs", "7").kernel("(CUDA graph)")
+    assert (kernel.launches, kernel.recorded) == (7, 0)
+
+
+def test_each_device_has_its_own_addresses(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "devices", FAKE_CUDA_DEVICES="2")
+    assert "2 devices" in recorded.output
+    found = {(launch.device, launch.regions[0].address >> 40) for launch in recorded.launches(SCALE)}
+    assert found == {("cuda:0", 0x60), ("cuda:1", 0x61)}
+    assert recorded.kernel(SCALE).launches == 40
 
 
 def test_threads(bench: Bench) -> None:

@@ -103,13 +103,26 @@ std::string r3::moduleDocument(const Note &note, const Key &bitcode) {
   return document + ",\"info\":" + note.info + "}"; // already JSON, and kept as the compiler wrote it
 }
 
-std::string r3::foreignModuleDocument(const std::string &module, const std::string &binary,
-                                      const Key *image) {
-  json document = {{"kind", "module"}, {"module", module}, {"bitcode", nullptr},
-                   {"binary", binary}, {"image", nullptr}, {"info", json::object()}};
-  if (image)
-    document["image"] = image->hex();
-  return text(document);
+std::string r3::foreignModuleDocument(const std::string &module, const std::string &binary) {
+  return text({{"kind", "module"},
+               {"module", module},
+               {"bitcode", nullptr},
+               {"binary", binary},
+               {"image", nullptr},
+               {"info", json::object()}});
+}
+
+std::string r3::foreignModuleDocument(const std::string &module, const ForeignModule &code,
+                                      const Key &image) {
+  json info = {{"format", code.format}};
+  if (code.architecture)
+    info["architecture"] = "sm_" + std::to_string(code.architecture);
+  return text({{"kind", "module"},
+               {"module", module},
+               {"bitcode", nullptr},
+               {"binary", code.binary},
+               {"image", image.hex()},
+               {"info", std::move(info)}});
 }
 
 std::string r3::kernelDocument(const Kernel &kernel) {

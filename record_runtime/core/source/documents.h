@@ -12,7 +12,8 @@ namespace r3 {
 
 std::string processDocument(const ProcessInfo &process, const std::string &start, const std::string &host);
 std::string moduleDocument(const Note &note, const Key &bitcode);
-std::string foreignModuleDocument(const std::string &module, const std::string &binary, const Key *image);
+std::string foreignModuleDocument(const std::string &module, const std::string &binary);
+std::string foreignModuleDocument(const std::string &module, const ForeignModule &code, const Key &image);
 /// The kernel's lock must be held.
 std::string kernelDocument(const Kernel &kernel);
 std::string launchDocument(const Capture &capture, const KernelDescription &kernel, const std::string &launch,

@@ -120,6 +120,7 @@ void readKernel(const nlohmann::json &entry, Note &note) {
         {parameter.at("offset"), parameter.at("size"), isNumber(parameter.value("type", ""))});
   for (const auto &global : entry.at("globals"))
     kernel.globals.push_back(global);
+  kernel.textures = entry.value("textures", false);
   note.kernels.push_back(std::move(kernel));
 }
 

@@ -255,8 +255,7 @@ void Recorder::addModule(const Note &note) {
   implementation->pack.putDependent(moduleDocument(note, bitcode), {});
 }
 
-void Recorder::addForeignModule(const std::string &module, const std::string &binary, const void *image,
-                                std::size_t imageSize) {
+void Recorder::addForeignModule(const std::string &module, const std::string &binary) {
   if (implementation->idle())
     return;
   {
@@ -264,10 +263,21 @@ void Recorder::addForeignModule(const std::string &module, const std::string &bi
     if (!implementation->modules.insert(module).second)
       return;
   }
-  Key key;
-  if (image)
-    key = implementation->pack.putBlob(image, imageSize);
-  implementation->pack.putDependent(foreignModuleDocument(module, binary, image ? &key : nullptr), {});
+  implementation->pack.putDocument(foreignModuleDocument(module, binary));
+}
+
+std::string Recorder::addForeignModule(const ForeignModule &module) {
+  std::string name = "foreign:" + keyOf(module.image, module.size).hex();
+  if (implementation->idle())
+    return name;
+  {
+    std::lock_guard lock(implementation->mutex);
+    if (!implementation->modules.insert(name).second)
+      return name;
+  }
+  Key image = implementation->pack.putBlob(module.image, module.size);
+  implementation->pack.putDependent(foreignModuleDocument(name, module, image), {});
+  return name;
 }
 
 Kernel &Recorder::addKernel(const KernelDescription &description) {

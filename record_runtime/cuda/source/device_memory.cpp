@@ -126,8 +126,27 @@ CUdeviceptr DeviceMemory::allocate(std::size_t size) {
 
 std::optional<Allocation> DeviceMemory::find(CUdeviceptr address) {
   std::lock_guard lock(mutex);
-  Arena *arena = owner(address);
+  Arena *arena = isHost(address) ? hostArena.get() : owner(address);
   return arena ? arena->find(address) : std::nullopt;
+}
+
+void *DeviceMemory::allocateHost(std::size_t size) {
+  if (settings.timesOnly || !size)
+    return nullptr;
+  std::lock_guard lock(mutex);
+  if (!hostArena)
+    hostArena = std::make_unique<Arena>(hostPages, PinnedPages::Base, PinnedPages::Size);
+  return hostPages.usable() ? reinterpret_cast<void *>(hostArena->allocate(size)) : nullptr;
+}
+
+bool DeviceMemory::ownsHost(const void *address) const {
+  std::lock_guard lock(mutex);
+  return isHost(reinterpret_cast<CUdeviceptr>(address));
+}
+
+bool DeviceMemory::releaseHost(void *address) {
+  std::lock_guard lock(mutex);
+  return hostArena && hostArena->release(reinterpret_cast<CUdeviceptr>(address));
 }
 
 bool DeviceMemory::owns(CUdeviceptr address) const {
@@ -225,11 +244,16 @@ std::string DeviceMemory::unusable() {
 std::vector<Allocation> DeviceMemory::allocations() {
   std::lock_guard lock(mutex);
   std::vector<Allocation> all;
-  for (const auto &[device, state] : devices) // ascending devices lie at ascending bases
+  for (const auto &[device, state] : devices)
     if (state.arena) {
       std::vector<Allocation> own = state.arena->allocations();
       all.insert(all.end(), own.begin(), own.end());
     }
+  if (hostArena)
+    for (Allocation allocation : hostArena->allocations())
+      all.push_back({allocation.address, allocation.size, true});
+  std::sort(all.begin(), all.end(),
+            [](const Allocation &a, const Allocation &b) { return a.address < b.address; });
   return all;
 }
 
@@ -242,6 +266,8 @@ std::vector<ForeignRange> DeviceMemory::foreign() {
 }
 
 const std::uint8_t *DeviceMemory::view(std::uint64_t address, std::size_t size) {
+  if (ownsHost(reinterpret_cast<const void *>(address)))
+    return reinterpret_cast<const std::uint8_t *>(address);
   void *pinned = staging;
   if (!pinned && driver().cuMemHostAlloc(&pinned, ViewBytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
     return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver.h"
+#include "pinned_pages.h"
 #include "r3core/arena.h"
 #include "r3core/recorder.h"
 
@@ -45,10 +46,14 @@ public:
 
   /// Memory of the current context's device; 0 when the arena can't give any.
   CUdeviceptr allocate(std::size_t size);
-  /// The arena allocation that holds the address.
+  /// The arena allocation, of a device or of the host, that holds the address.
   std::optional<Allocation> find(CUdeviceptr address);
   bool owns(CUdeviceptr address) const;
   bool release(CUdeviceptr address);
+  /// Pinned host memory; null when it can't lie where devices see it at the host's address.
+  void *allocateHost(std::size_t size);
+  bool ownsHost(const void *address) const;
+  bool releaseHost(void *address);
   /// Releases once the stream has come to this point.
   CUresult releaseInOrder(CUdeviceptr address, CUstream stream);
   /// Bytes of the current device that are free in truth, though mapped.
@@ -81,11 +86,14 @@ private:
   Arena *arenaOf(CUdevice device);
   Arena *currentArena();
   Arena *owner(CUdeviceptr address) const;
+  bool isHost(CUdeviceptr address) const { return hostArena && hostArena->owns(address); }
   bool collectDeferred(bool wait);
 
   const Settings settings;
   mutable std::mutex mutex; // of all below
   std::map<CUdevice, Device> devices;
+  PinnedPages hostPages;
+  std::unique_ptr<Arena> hostArena;
   std::map<CUdeviceptr, ForeignRange> foreignRanges;
   std::deque<Deferred> deferred;
   std::uint8_t *staging = nullptr;

@@ -25,6 +25,8 @@ struct Driver {
   F(cuMemGetAllocationGranularity)                                                                           \
   F(cuMemGetAddressRange_v2)                                                                                 \
   F(cuMemHostAlloc)                                                                                          \
+  F(cuMemHostRegister_v2)                                                                                    \
+  F(cuMemHostUnregister)                                                                                     \
   F(cuMemHostGetDevicePointer_v2)                                                                            \
   F(cuMemcpyDtoH_v2)                                                                                         \
   F(cuEventCreate)                                                                                           \

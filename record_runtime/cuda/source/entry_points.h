@@ -3,13 +3,23 @@
 
 #include <cuda.h>
 
-#undef cuGetProcAddress // cuda.h maps it to _v2; both are entry points
+// cuda.h maps these to _v2; both are entry points.
+#undef cuGetProcAddress
+#undef cuMemcpyBatchAsync
+#undef cuMemcpy3DBatchAsync
 
 #include <atomic>
 #include <cstddef>
 
 extern "C" {
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags);
+#if CUDA_VERSION >= 13000 // as they were in CUDA 12.8
+CUresult CUDAAPI cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+                                    CUmemcpyAttributes *attributes, size_t *attributeIndices,
+                                    size_t attributeCount, size_t *failed, CUstream stream);
+CUresult CUDAAPI cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, size_t *failed,
+                                      unsigned long long flags, CUstream stream);
+#endif
 #define ENTRY(symbol, name, version)
 #define PAIR(symbol, name, version, suffix) decltype(symbol) symbol##suffix;
 #include "entry_points.def"

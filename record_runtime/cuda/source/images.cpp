@@ -100,6 +100,14 @@ std::shared_ptr<Image> Images::describe(const void *code) {
   // A copy of what a compiler embedded is small; a library's own images would take seconds.
   if (size <= DigestLimit && !notes.all().empty())
     image->notes = notes.byDigest(sha256(content, size));
+  if (keep == Keep::ForeignCode && image->notes.empty()) {
+    const auto *bytes = static_cast<const std::uint8_t *>(content);
+    if (image->binary.empty()) { // not part of a loaded object
+      image->copy.assign(bytes, bytes + size);
+      bytes = image->copy.data();
+    }
+    image->foreign = std::make_shared<ForeignImage>(bytes, size);
+  }
   return image;
 }
 
@@ -177,4 +185,10 @@ std::vector<const Note *> Images::notesOf(const Image &image, const std::string 
     if (note->kernel(kernel))
       holders.push_back(note);
   return holders.empty() ? notes.byKernel(image.binary, kernel) : holders;
+}
+
+std::shared_ptr<const ForeignCode> Images::foreignCode(const Image &image, const std::string &kernel,
+                                                       int ptxVersion, int binaryVersion) {
+  std::lock_guard lock(unpacking);
+  return image.foreign ? image.foreign->find(kernel, ptxVersion, binaryVersion) : nullptr;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver.h"
+#include "foreign_code.h"
 #include "r3core/notes.h"
 
 #include <memory>
@@ -18,11 +19,16 @@ struct Image {
   std::string binary;            ///< path of the object or file
   std::string foreignModule;     ///< "foreign:<hash of the image>"
   std::vector<const Note *> notes;
+  std::vector<std::uint8_t> copy;        ///< what was loaded from memory that may go away
+  std::shared_ptr<ForeignImage> foreign; ///< where code without a note is to be recorded
 };
 
 /// The libraries and modules that are loaded.
 class Images {
 public:
+  enum class Keep { Notes, ForeignCode };
+  explicit Images(Keep keep) : keep(keep) {}
+
   void loaded(CUlibrary library, const void *code);
   void loaded(CUmodule module, const void *code);
   void loadedFile(CUlibrary library, const char *path);
@@ -37,13 +43,18 @@ public:
 
   /// The image's notes that hold the kernel, one an architecture.
   std::vector<const Note *> notesOf(const Image &image, const std::string &kernel);
+  /// The code that runs, of an image without a note; null where it isn't kept or can't be read.
+  std::shared_ptr<const ForeignCode> foreignCode(const Image &image, const std::string &kernel,
+                                                 int ptxVersion, int binaryVersion);
 
 private:
   std::shared_ptr<Image> describe(const void *code);
   std::shared_ptr<Image> describeFile(const char *path);
 
+  const Keep keep;
   NoteIndex notes;
-  std::mutex mutex; // of all below
+  std::mutex unpacking; // of foreign code
+  std::mutex mutex;     // of all below
   std::unordered_map<CUlibrary, std::shared_ptr<const Image>> libraries;
   std::unordered_map<CUmodule, std::shared_ptr<const Image>> modules;
 };

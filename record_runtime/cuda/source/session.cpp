@@ -101,7 +101,9 @@ void Session::finishAtOnce() {
   Lifetime::finish();
 }
 
-Session::Session(const Settings &settings) : memory(settings), targets(images, memory), settings(settings) {}
+Session::Session(const Settings &settings)
+    : memory(settings), images(settings.foreign ? Images::Keep::ForeignCode : Images::Keep::Notes),
+      targets(images, memory), settings(settings) {}
 
 namespace {
 
@@ -223,6 +225,8 @@ CUresult Session::record(const LaunchRequest &request, RealCall call, Target &ta
     reason = "the device wasn't idle within the deadline";
   if (reason.empty() && !packArguments(request, target.parameters, arguments))
     reason = "the layout of its arguments isn't known";
+  if (reason.empty() && target.isForeign && textures.mayBeIn(arguments))
+    reason = "an argument may be a texture or surface, whose handle means nothing at replay";
   Gate::Closed closed;
   if (reason.empty()) {
     closed = gate.close(std::chrono::milliseconds(settings.deadlineMilliseconds));
@@ -283,7 +287,7 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
     description.module = "foreign:graph";
     description.name = "(CUDA graph)";
     description.notRecordable = "launched as a CUDA graph";
-    recorder().addForeignModule(description.module, "", nullptr, 0);
+    recorder().addForeignModule(description.module, "");
     kernel = &recorder().addKernel(description);
     graphKernel = kernel;
   }

@@ -9,6 +9,7 @@
 #include "stream_hold.h"
 #include "synchronizer.h"
 #include "targets.h"
+#include "texture_handles.h"
 #include "timer.h"
 
 #include <atomic>
@@ -61,6 +62,7 @@ public:
   DeviceMemory memory;
   Images images;
   Captures captures;
+  TextureHandles textures;
   Targets targets;
 
 private:

@@ -35,10 +35,14 @@ public:
     return result == CUDA_SUCCESS ? value : 0;
   }
 
+  bool tellsParameters() const {
+    return isKernel ? driver().cuKernelGetParamInfo != nullptr : driver().cuFuncGetParamInfo != nullptr;
+  }
+
   /// Empty if the driver can't say (before CUDA 12.4).
   std::vector<Parameter> parameters() const {
     std::vector<Parameter> all;
-    if (isKernel ? !driver().cuKernelGetParamInfo : !driver().cuFuncGetParamInfo)
+    if (!tellsParameters())
       return all;
     for (std::size_t offset, size;; all.push_back({std::uint32_t(offset), std::uint32_t(size), false})) {
       CUresult result = isKernel ? driver().cuKernelGetParamInfo(kernel, all.size(), &offset, &size)
@@ -97,6 +101,11 @@ const Note *running(const std::vector<const Note *> &notes, int ptxVersion, int 
     return note;
   bool versionsUnknown = !ptxVersion && !binaryVersion;
   return versionsUnknown && notes.size() == 1 ? notes.front() : nullptr;
+}
+
+ForeignModule describe(const ForeignCode &code, const std::string &binary) {
+  bool isPtx = code.format == ForeignCode::Format::Ptx;
+  return {binary, code.image.data(), code.image.size(), isPtx ? "ptx" : "cubin", code.architecture};
 }
 
 } // namespace
@@ -163,18 +172,43 @@ std::unique_ptr<Target> Targets::resolve(CUfunction handle, Recorder &recorder) 
       target->parameters[i].isScalar = kernel->parameters[i].isScalar;
     description.module = note->module;
     description.notRecordable = placeGlobals(function, *note, *kernel, *target);
+    if (kernel->textures)
+      description.notRecordable = "it reads textures or surfaces, whose handles mean nothing at replay";
     recorder.addModule(*note);
+  } else if (std::shared_ptr<const ForeignCode> code =
+                 image && notes.empty() ? images.foreignCode(*image, function.name, ptxVersion, binaryVersion)
+                                        : nullptr) {
+    target->isForeign = true;
+    description.notRecordable = placeForeign(function, *code, *target);
+    description.module = recorder.addForeignModule(describe(*code, image->binary));
   } else if (notes.empty()) {
     description.notRecordable = "no R3 note: its binary was not built by r3-clang++";
   } else {
     description.notRecordable = "the code that runs is for sm_" + std::to_string(binaryVersion) +
                                 ", and the binary has IR only for " + notes.front()->architecture;
   }
-  if (!note)
-    recorder.addForeignModule(description.module, image ? image->binary : "", nullptr, 0);
+  if (!note && !target->isForeign)
+    recorder.addForeignModule(description.module, image ? image->binary : "");
   description.parameters = target->parameters;
   target->kernel = &recorder.addKernel(description);
   return target;
+}
+
+/// All of the module's variables, for which of them the kernel reaches isn't known.
+std::string Targets::placeForeign(const Function &function, const ForeignCode &code, Target &target) {
+  if (!function.tellsParameters())
+    return "no R3 note, and this driver doesn't tell its parameters (before CUDA 12.4)";
+  if (code.textures)
+    return "its module declares texture or surface references";
+  for (const std::string &name : code.variables) {
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+    if (!function.global(name, address, size))
+      return "the driver can't find its variable " + name;
+    memory.addForeign(address, size, "a pointer to the device variable " + name, true);
+    target.globals.push_back({name, address, size});
+  }
+  return "";
 }
 
 /// Finds the module's variables. Returns why the kernel isn't recordable, or an empty string.

@@ -19,7 +19,8 @@ namespace r3::cuda {
 struct Target {
   Kernel *kernel = nullptr;
   std::vector<Parameter> parameters;
-  std::vector<GlobalVariable> globals;     ///< the mutable ones that it can reach
+  std::vector<GlobalVariable> globals; ///< the mutable ones that it can reach
+  bool isForeign = false;              ///< its code carries no note: whether it reads textures isn't known
   std::atomic<bool> missedDeadline{false}; ///< a snapshot of it was once waited for in vain
 };
 
@@ -59,6 +60,8 @@ private:
   class Function;
 
   std::unique_ptr<Target> resolve(CUfunction function, Recorder &recorder);
+  /// Both return why the kernel isn't recordable, or an empty string.
+  std::string placeForeign(const Function &function, const ForeignCode &code, Target &target);
   std::string placeGlobals(const Function &function, const Note &note, const NoteKernel &kernel,
                            Target &target);
 

@@ -127,6 +127,41 @@ R3_EXPORT CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *si
   return callReal<Entry::cuMemGetAddressRange_v2>(base, size, address);
 }
 
+namespace {
+
+/// Ranges are those of the program's allocations, not of the granules that they share.
+void correctRange(Session &session, CUpointer_attribute attribute, void *value, CUdeviceptr address) {
+  bool isStart = attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR;
+  if ((!isStart && attribute != CU_POINTER_ATTRIBUTE_RANGE_SIZE) || !value)
+    return;
+  auto allocation = session.memory.find(address);
+  if (allocation && isStart)
+    *static_cast<CUdeviceptr *>(value) = allocation->address;
+  else if (allocation)
+    *static_cast<std::size_t *>(value) = allocation->size;
+}
+
+} // namespace
+
+R3_EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
+                                                 CUdeviceptr address) {
+  Call call;
+  CUresult result = callReal<Entry::cuPointerGetAttribute>(value, attribute, address);
+  if (call.session && result == CUDA_SUCCESS)
+    correctRange(*call.session, attribute, value, address);
+  return result;
+}
+
+R3_EXPORT CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes,
+                                                  void **values, CUdeviceptr address) {
+  Call call;
+  CUresult result = callReal<Entry::cuPointerGetAttributes>(count, attributes, values, address);
+  if (call.session && result == CUDA_SUCCESS)
+    for (unsigned i = 0; i < count; ++i)
+      correctRange(*call.session, attributes[i], values[i], address);
+  return result;
+}
+
 R3_EXPORT CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total) {
   Call call;
   CUresult result = callReal<Entry::cuMemGetInfo_v2>(free, total);
@@ -171,6 +206,9 @@ R3_EXPORT CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *address, size_t size, 
 
 R3_EXPORT CUresult CUDAAPI cuMemAllocHost_v2(void **address, size_t size) {
   Call call;
+  if (call.session && address)
+    if (void *got = call.session->memory.allocateHost(size))
+      return *address = got, CUDA_SUCCESS;
   CUresult result = callReal<Entry::cuMemAllocHost_v2>(address, size);
   if (call.session && result == CUDA_SUCCESS)
     hostMemory(*call.session, *address, size);
@@ -179,6 +217,10 @@ R3_EXPORT CUresult CUDAAPI cuMemAllocHost_v2(void **address, size_t size) {
 
 R3_EXPORT CUresult CUDAAPI cuMemHostAlloc(void **address, size_t size, unsigned int flags) {
   Call call;
+  constexpr unsigned int Known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP; // not write-combined
+  if (call.session && address && !(flags & ~Known))
+    if (void *got = call.session->memory.allocateHost(size))
+      return *address = got, CUDA_SUCCESS;
   CUresult result = callReal<Entry::cuMemHostAlloc>(address, size, flags);
   if (call.session && result == CUDA_SUCCESS)
     hostMemory(*call.session, *address, size);
@@ -187,6 +229,15 @@ R3_EXPORT CUresult CUDAAPI cuMemHostAlloc(void **address, size_t size, unsigned 
 
 R3_EXPORT CUresult CUDAAPI cuMemFreeHost(void *address) {
   Call call;
+  if (call.session && call.session->memory.ownsHost(address)) {
+    Gate::Pass pass = call.session->pass();
+    if (call.session->captures.anyActive())
+      return CUDA_SUCCESS; // as with device memory: keep it
+    CUresult result = driver().cuCtxSynchronize();
+    if (result != CUDA_SUCCESS)
+      return result;
+    return call.session->memory.releaseHost(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  }
   if (call.session)
     call.session->memory.removeForeign(reinterpret_cast<std::uint64_t>(address));
   return callReal<Entry::cuMemFreeHost>(address);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small CUDA driver on host memory, for tests: one device, whose single queue runs on a thread of its own.
+// A small CUDA driver on host memory, for tests: devices whose single queue runs on a thread of its own.
 // Its clock counts what it runs: a kernel takes 10 us a block, and 5 us pass whenever it waits for the host.
 //
-// FAKE_CUDA_MEMORY: bytes of device memory. FAKE_CUDA_BLOCKING: every launch waits for its end.
-// FAKE_CUDA_NO_WAIT: streams can't wait for a value in memory. FAKE_CUDA_DISCARD: nothing is run, at no cost.
+// FAKE_CUDA_DEVICES: how many there are; they share memory and queue. FAKE_CUDA_HOST_ELSEWHERE: host memory
+// has another address on the device. FAKE_CUDA_MEMORY: bytes of device memory. FAKE_CUDA_BLOCKING: every
+// launch waits for its end. FAKE_CUDA_NO_WAIT: streams can't wait for a value in memory. FAKE_CUDA_DISCARD:
+// nothing is run, at no cost.
 
 #include "fake_image.h"
 
@@ -26,6 +28,7 @@
 #include <vector>
 
 #undef cuGetProcAddress
+#undef cuMemcpyBatchAsync
 
 #define FAKE extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
 
@@ -109,7 +112,7 @@ struct Function {
 struct Device {
   std::mutex mutex;
   Queue queue;
-  std::map<CUdeviceptr, std::size_t> allocations, reservations, mappings;
+  std::map<CUdeviceptr, std::size_t> allocations, reservations, mappings, registered;
   std::map<std::uint64_t, std::size_t> handles;
   std::uint64_t nextHandle = 1;
   std::size_t inUse = 0, limit = std::size_t(8) << 30;
@@ -126,9 +129,14 @@ Device &device() {
   return *only;
 }
 
-int context = ContextMagic;
+constexpr int MostDevices = 4;
+int contexts[MostDevices] = {ContextMagic, ContextMagic, ContextMagic, ContextMagic};
 thread_local CUcontext current = nullptr;
-CUcontext theContext() { return reinterpret_cast<CUcontext>(&context); }
+CUcontext contextOf(CUdevice which) { return reinterpret_cast<CUcontext>(&contexts[which]); }
+int deviceCount() {
+  const char *count = std::getenv("FAKE_CUDA_DEVICES");
+  return count ? std::atoi(count) : 1;
+}
 
 void *host(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
@@ -276,9 +284,9 @@ CUresult launch(CUfunction handle, fake::Extent grid, fake::Extent block, CUstre
 FAKE cuInit(unsigned) { return CUDA_SUCCESS; }
 FAKE cuDriverGetVersion(int *version) { return *version = 13000, CUDA_SUCCESS; }
 FAKE cuDeviceGet(CUdevice *which, int ordinal) {
-  return *which = ordinal, ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+  return *which = ordinal, ordinal < deviceCount() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
-FAKE cuDeviceGetCount(int *count) { return *count = 1, CUDA_SUCCESS; }
+FAKE cuDeviceGetCount(int *count) { return *count = deviceCount(), CUDA_SUCCESS; }
 FAKE cuDeviceGetName(char *name, int size, CUdevice) {
   return std::snprintf(name, size, "Fake GPU"), CUDA_SUCCESS;
 }
@@ -299,7 +307,9 @@ FAKE cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
     return *value = 0, CUDA_SUCCESS;
   }
 }
-FAKE cuDevicePrimaryCtxRetain(CUcontext *got, CUdevice) { return *got = theContext(), CUDA_SUCCESS; }
+FAKE cuDevicePrimaryCtxRetain(CUcontext *got, CUdevice which) {
+  return *got = contextOf(which), CUDA_SUCCESS;
+}
 FAKE cuDevicePrimaryCtxRelease_v2(CUdevice) { return CUDA_SUCCESS; }
 FAKE cuDevicePrimaryCtxReset_v2(CUdevice) { return CUDA_SUCCESS; }
 FAKE cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned) { return CUDA_SUCCESS; }
@@ -317,7 +327,8 @@ FAKE cuCtxPopCurrent_v2(CUcontext *got) {
 FAKE cuCtxDestroy_v2(CUcontext) { return CUDA_SUCCESS; }
 FAKE cuCtxGetFlags(unsigned *flags) { return *flags = 0, CUDA_SUCCESS; }
 FAKE cuCtxGetDevice(CUdevice *which) {
-  return *which = 0, current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+  *which = current ? CUdevice(reinterpret_cast<int *>(current) - contexts) : 0;
+  return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 FAKE cuCtxSynchronize() { return device().queue.wait(), CUDA_SUCCESS; }
 FAKE cuGetErrorString(CUresult, const char **text) { return *text = "a fake error", CUDA_SUCCESS; }
@@ -335,8 +346,50 @@ FAKE cuMemHostAlloc(void **address, std::size_t size, unsigned) {
   return *address = std::calloc(size, 1), CUDA_SUCCESS;
 }
 FAKE cuMemFreeHost(void *address) { return std::free(address), CUDA_SUCCESS; }
+FAKE cuMemHostRegister_v2(void *address, std::size_t size, unsigned) {
+  std::lock_guard lock(device().mutex);
+  device().registered[reinterpret_cast<CUdeviceptr>(address)] = size;
+  return CUDA_SUCCESS;
+}
+FAKE cuMemHostUnregister(void *address) {
+  std::lock_guard lock(device().mutex);
+  bool known = device().registered.erase(reinterpret_cast<CUdeviceptr>(address));
+  return known ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
 FAKE cuMemHostGetDevicePointer_v2(CUdeviceptr *to, void *address, unsigned) {
-  return *to = reinterpret_cast<CUdeviceptr>(address), CUDA_SUCCESS;
+  *to = reinterpret_cast<CUdeviceptr>(address);
+  if (std::getenv("FAKE_CUDA_HOST_ELSEWHERE"))
+    *to += 4096;
+  return CUDA_SUCCESS;
+}
+FAKE cuMemAllocPitch_v2(CUdeviceptr *address, std::size_t *pitch, std::size_t width, std::size_t height,
+                        unsigned) {
+  *pitch = (width + 511) / 512 * 512;
+  return allocate(address, *pitch * height);
+}
+FAKE cuMemAllocFromPoolAsync(CUdeviceptr *address, std::size_t size, CUmemoryPool, CUstream) {
+  return allocate(address, size);
+}
+/// Ranges are those of mappings, as the driver's are: what lies in them it doesn't know.
+FAKE cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+  std::lock_guard lock(device().mutex);
+  for (const auto *ranges : {&device().mappings, &device().registered, &device().allocations})
+    for (auto [begin, size] : *ranges)
+      if (address - begin < size) {
+        if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+          return *static_cast<CUdeviceptr *>(value) = begin, CUDA_SUCCESS;
+        if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
+          return *static_cast<std::size_t *>(value) = size, CUDA_SUCCESS;
+        return CUDA_ERROR_NOT_SUPPORTED;
+      }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+FAKE cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                            CUdeviceptr address) {
+  for (unsigned i = 0; i < count; ++i)
+    if (CUresult result = cuPointerGetAttribute(values[i], attributes[i], address))
+      return result;
+  return CUDA_SUCCESS;
 }
 FAKE cuMemGetInfo_v2(std::size_t *free, std::size_t *total) {
   return *free = device().limit - device().inUse, *total = device().limit, CUDA_SUCCESS;
@@ -437,6 +490,19 @@ FAKE cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, std::size_t size, CUstream
 FAKE cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
   device().queue.wait();
   return std::memset(host(to), value, count), CUDA_SUCCESS;
+}
+FAKE cuMemsetD2D8_v2(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
+                     std::size_t height) {
+  device().queue.wait();
+  for (std::size_t row = 0; row < height; ++row)
+    std::memset(host(to + row * pitch), value, width);
+  return CUDA_SUCCESS;
+}
+FAKE cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, std::size_t *sizes, std::size_t count,
+                           CUmemcpyAttributes *, std::size_t *, std::size_t, CUstream) {
+  for (std::size_t i = 0; i < count; ++i)
+    cuMemcpy(to[i], from[i], sizes[i]);
+  return CUDA_SUCCESS;
 }
 FAKE cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream) {
   return cuMemsetD8_v2(to, value, count);
@@ -620,6 +686,9 @@ struct Exported {
 #undef cuStreamDestroy
 #undef cuStreamBeginCapture
 #undef cuModuleGetGlobal
+#undef cuMemHostRegister
+#undef cuMemAllocPitch
+#undef cuMemsetD2D8
 
 const Exported exported[] = {
     PLAIN(cuInit),
@@ -654,6 +723,14 @@ const Exported exported[] = {
     PLAIN(cuMemHostAlloc),
     PLAIN(cuMemFreeHost),
     NAMED(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2),
+    NAMED(cuMemHostRegister, cuMemHostRegister_v2),
+    PLAIN(cuMemHostUnregister),
+    NAMED(cuMemAllocPitch, cuMemAllocPitch_v2),
+    PLAIN(cuMemAllocFromPoolAsync),
+    PLAIN(cuPointerGetAttribute),
+    PLAIN(cuPointerGetAttributes),
+    NAMED(cuMemsetD2D8, cuMemsetD2D8_v2),
+    NAMED(cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2),
     NAMED(cuMemGetInfo, cuMemGetInfo_v2),
     NAMED(cuMemGetAddressRange, cuMemGetAddressRange_v2),
     PLAIN(cuMemAddressReserve),

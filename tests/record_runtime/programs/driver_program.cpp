@@ -8,6 +8,7 @@
 #include <cuda.h>
 
 #undef cuGetProcAddress
+#undef cuMemcpyBatchAsync
 
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,15 @@
   F(cuMemFreeAsync, cuMemFreeAsync)                                                                          \
   F(cuMemAllocManaged, cuMemAllocManaged)                                                                    \
   F(cuMemHostAlloc, cuMemHostAlloc)                                                                          \
+  F(cuMemFreeHost, cuMemFreeHost)                                                                            \
+  F(cuMemAllocPitch_v2, cuMemAllocPitch)                                                                     \
+  F(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)                                                        \
+  F(cuPointerGetAttribute, cuPointerGetAttribute)                                                            \
+  F(cuPointerGetAttributes, cuPointerGetAttributes)                                                          \
+  F(cuMemsetD2D8_v2, cuMemsetD2D8)                                                                           \
+  F(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync)                                                               \
+  F(cuGraphLaunch, cuGraphLaunch)                                                                            \
+  F(cuDeviceGetCount, cuDeviceGetCount)                                                                      \
   F(cuMemGetAddressRange_v2, cuMemGetAddressRange)                                                           \
   F(cuMemcpyHtoD_v2, cuMemcpyHtoD)                                                                           \
   F(cuMemcpyDtoH_v2, cuMemcpyDtoH)                                                                           \
@@ -77,6 +87,8 @@ Cuda connect() {
   Cuda cuda;
 #define LOOKUP(symbol, name) lookUp(second, #name, reinterpret_cast<void **>(&cuda.symbol));
 #undef cuMemAlloc
+#undef cuMemAllocPitch
+#undef cuMemsetD2D8
 #undef cuMemFree
 #undef cuMemGetAddressRange
 #undef cuMemcpyHtoD
@@ -218,6 +230,78 @@ void managed(int launches) {
     launchScale(function("_Z5scalePffi"), data, 2, 1000);
   CHECK(cuCtxSynchronize());
   std::printf("managed %g\n", sum(data, 1000));
+}
+
+void pinned(int launches) {
+  void *memory;
+  CHECK(cuMemHostAlloc(&memory, 4000, CU_MEMHOSTALLOC_PORTABLE));
+  auto *values = static_cast<float *>(memory);
+  for (int i = 0; i < 1000; ++i)
+    values[i] = float(i);
+  auto onDevice = reinterpret_cast<CUdeviceptr>(memory);
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), onDevice, 1 + 1 / float(i + 1), 1000);
+  CHECK(cuCtxSynchronize());
+  CUdeviceptr start = 0;
+  std::size_t size = 0;
+  CHECK(cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, onDevice + 100));
+  CHECK(cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, onDevice + 100));
+  std::printf("pinned %g range %d %zu\n", values[999], int(start == onDevice), size);
+  CHECK(cuMemFreeHost(memory));
+}
+
+void pitched(int launches) {
+  CUdeviceptr rows, start;
+  std::size_t pitch, size;
+  CHECK(cuMemAllocPitch_v2(&rows, &pitch, 1000, 3, 4));
+  CHECK(cuMemsetD2D8_v2(rows, pitch, 0x3f, 1000, 3));
+  CUdeviceptr copy = allocate(pitch * 3);
+  std::size_t bytes = pitch * 3;
+  CHECK(cuMemcpyBatchAsync_v2(&copy, &rows, &bytes, 1, nullptr, nullptr, 0, nullptr));
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), rows, 1.5f, 250);
+  void *values[] = {&start, &size};
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  CHECK(cuPointerGetAttributes(2, attributes, values, rows + 512));
+  std::printf("pitched %g %g range %d %zu\n", sum(rows, 250), sum(copy, 250), int(start == rows), size);
+}
+
+void pooled(int launches) {
+  CUdeviceptr data;
+  CHECK(cuMemAllocFromPoolAsync(&data, 4000, nullptr, nullptr));
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 2, 1000);
+  std::printf("pooled %g\n", sum(data, 1000));
+}
+
+void textured(int launches) {
+  std::uint64_t handle = 1;
+  void *arguments[] = {&handle};
+  for (int i = 0; i < launches; ++i)
+    launch(function("_Z6sampley"), arguments);
+}
+
+void graphs(int launches) {
+  for (int i = 0; i < launches; ++i)
+    CHECK(cuGraphLaunch(nullptr, nullptr));
+  CHECK(cuCtxSynchronize());
+}
+
+/// By turns on every device, on memory of each.
+void devices(int launches) {
+  int count = 0;
+  CHECK(cuDeviceGetCount(&count));
+  double total = 0;
+  for (int device = 0; device < count; ++device) {
+    CUcontext context;
+    CHECK(cuDevicePrimaryCtxRetain(&context, device));
+    CHECK(cuCtxSetCurrent(context));
+    CUdeviceptr data = floats(1000);
+    for (int i = 0; i < launches; ++i)
+      launchScale(function("_Z5scalePffi"), data, 1 + 1 / float(i + 1), 1000);
+    total += sum(data, 1000);
+  }
+  std::printf("%d devices %g\n", count, total);
 }
 
 void foreign(int launches) {
@@ -455,6 +539,8 @@ int main(int count, char **arguments) {
       {"levels", levels},       {"managed", managed},     {"foreign", foreign},
       {"copied", copied},       {"spinning", spinning},   {"other", otherLaunches},
       {"capturing", capturing}, {"threads", threads},     {"asynchronous", asynchronous},
+      {"pinned", pinned},       {"pitched", pitched},     {"pooled", pooled},
+      {"textured", textured},   {"graphs", graphs},       {"devices", devices},
       {"waiting", waiting},     {"warned", warned},       {"endedchild", endedChild},
       {"fork", forking},        {"large", large},         {"cost", cost}};
   for (auto [name, run] : scenarios)

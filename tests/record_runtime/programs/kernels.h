@@ -47,6 +47,9 @@ void spin(const fake::Launch &launch) {
     std::this_thread::yield();
 }
 
+/// sample(cudaTextureObject_t)
+void sample(const fake::Launch &) {}
+
 const fake::Parameter scaleParameters[] = {{0, 8}, {8, 4}, {12, 4}};
 const fake::Parameter pointerParameters[] = {{0, 8}};
 const std::uint64_t counterInitial = 1;
@@ -57,7 +60,8 @@ const fake::Function functions[] = {{"_Z5scalePffi", scale, scaleParameters, 3},
                                     {"_Z5countv", count, nullptr, 0},
                                     {"_Z6hiddenm", hidden, pointerParameters, 1},
                                     {"_Z4spinPVi", spin, pointerParameters, 1},
-                                    {"_Z4lostv", count, nullptr, 0}};
+                                    {"_Z4lostv", count, nullptr, 0},
+                                    {"_Z6sampley", sample, pointerParameters, 1}};
 const fake::Global globals[] = {{"counter", 8, &counterInitial}, {"table", 32, tableInitial}};
 
 /// Another size than the noted image's: the two must not look alike.
@@ -76,7 +80,7 @@ fake::Image noted_image = {0xba55ed50,
                            90,
                            90,
                            functions,
-                           6,
+                           7,
                            globals,
                            2};
 /// The note's assembly names it.

@@ -39,6 +39,7 @@ public:
 struct Allocation {
   std::uint64_t address;
   std::uint64_t size;
+  bool isHost = false; ///< pinned host memory: the host may change it while a kernel runs
   bool holds(std::uint64_t where) const { return where - address < size; }
 };
 

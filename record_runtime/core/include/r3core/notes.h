@@ -31,6 +31,7 @@ struct NoteKernel {
   std::string name;
   std::vector<Parameter> parameters;
   std::vector<std::string> globals;
+  bool textures = false; ///< it reads textures or surfaces
 };
 
 /// One module that a loaded object carries (docs/binary-format.md). Bitcode is in the object's memory.

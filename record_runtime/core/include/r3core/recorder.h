@@ -94,6 +94,15 @@ private:
 };
 
 enum class Use;
+/// Code without a note, to be replayed as it is.
+struct ForeignModule {
+  std::string binary; ///< path of the object that it came from
+  const void *image = nullptr;
+  std::size_t size = 0;
+  std::string format;   ///< "cubin" or "ptx"
+  int architecture = 0; ///< 90; 0 if it isn't known
+};
+
 class Kernel; // counts of one kernel; lives as long as the recorder
 class Shape;  // counts of one kernel with one geometry
 
@@ -132,9 +141,10 @@ public:
 
   /// Writes the note's module if it isn't in the pack yet.
   void addModule(const Note &note);
-  /// A module without a note. `image` (PTX or cubin) may be null.
-  void addForeignModule(const std::string &module, const std::string &binary, const void *image,
-                        std::size_t imageSize);
+  /// A module without a note, of which no code is kept.
+  void addForeignModule(const std::string &module, const std::string &binary);
+  /// One whose code is kept. Returns its id, which is that of its content.
+  std::string addForeignModule(const ForeignModule &module);
 
   Kernel &addKernel(const KernelDescription &description);
 
