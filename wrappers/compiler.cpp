@@ -52,6 +52,13 @@ Result<std::string> findCompiler(Driver Wanted) {
       return Problem{"R3_CLANG names this wrapper; set it to the path of clang 22"};
     return forDriver(Compiler, Wanted);
   }
+  if (std::string Folder = environment("R3_LLVM"); !Folder.empty()) {
+    std::string Compiler = Folder + "/bin/clang";
+    if (!isProgram(Compiler))
+      return Problem{"R3_LLVM names " + Folder +
+                     ", which has no bin/clang; set it to the folder of an LLVM 22"};
+    return forDriver(Compiler, Wanted);
+  }
   if (std::string Configured = R3_CONFIGURED_CLANG;
       isProgram(Configured) && !isSameFile(Configured, ownPath()))
     return forDriver(Configured, Wanted);

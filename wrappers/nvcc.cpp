@@ -44,8 +44,17 @@ Words completeCommand(const Words &Arguments) {
   return expandResponseFiles(withOptionFiles(Complete));
 }
 
+/// The toolkit's own nvcc, also behind a folder of links to the toolkit in which nvcc is this program.
+std::string nvccOf(const CudaTree &Cuda) {
+  std::string Behind = directoryOf(directoryOf(realPath(Cuda.include() + "/cuda_runtime.h")));
+  for (const std::string &Root : {Cuda.root, Behind})
+    if (std::string Nvcc = Root + "/bin/nvcc"; isProgram(Nvcc) && !isSameFile(Nvcc, ownPath()))
+      return Nvcc;
+  return "";
+}
+
 [[noreturn]] void answerAsToolkit(const CudaTree &Cuda, const Words &Arguments) {
-  if (std::string Nvcc = Cuda.root + "/bin/nvcc"; isProgram(Nvcc))
+  if (std::string Nvcc = nvccOf(Cuda); !Nvcc.empty())
     become(Nvcc, Arguments);
   std::printf(
       "r3-nvcc: clang with the command line of nvcc\nCuda compilation tools, release %d.%d, V%d.%d.0\n",

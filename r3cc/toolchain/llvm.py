@@ -14,12 +14,14 @@ LLVM_MAJOR = 22
 """The one version that R3's passes are built with."""
 
 CLANG_VARIABLE = "R3_CLANG"
+LLVM_VARIABLE = "R3_LLVM"
+"""Names the folder of an LLVM that stands neither on the PATH nor where Debian has it."""
 DEBIAN_FOLDER = Path(f"/usr/lib/llvm-{LLVM_MAJOR}/bin")
 LLVM_VERSION = r"(?:version|LLD) (\d+\.\d+\.\d+)"
 
 
 def find_clang() -> Tool | None:
-    """The compiler that the wrappers use: R3_CLANG, else clang 22 on the PATH, else Debian's."""
+    """The compiler that the wrappers use: R3_CLANG, else clang 22 of R3_LLVM, of the PATH, of Debian."""
     named = os.environ.get(CLANG_VARIABLE)
     if named:
         path = shutil.which(named)
@@ -46,6 +48,9 @@ def require_clang() -> Tool:
 
 
 def _candidates(name: str) -> Iterator[tuple[Path, str]]:
+    folder = os.environ.get(LLVM_VARIABLE)
+    if folder and (Path(folder) / "bin" / name).is_file():
+        yield Path(folder) / "bin" / name, f"variable {LLVM_VARIABLE}"
     for spelling in (f"{name}-{LLVM_MAJOR}", name):
         found = shutil.which(spelling)
         if found is not None:

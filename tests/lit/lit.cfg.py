@@ -75,12 +75,18 @@ config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.environment.pop("CPLUS_INCLUDE_PATH", None)
 for variable in (
     "R3_CLANG",
+    "R3_LLVM",
     "R3_DISABLE",
     "R3_STRICT",
     "R3_PREFIX",
     "R3_LOG",
     "NVCC_PREPEND_FLAGS",
     "NVCC_APPEND_FLAGS",
+    "HIP_PLATFORM",
+    "HIP_PATH",
+    "ROCM_PATH",
+    "HIPCC_COMPILE_FLAGS_APPEND",
+    "HIPCC_LINK_FLAGS_APPEND",
 ):
     config.environment.pop(variable, None)
 
@@ -91,6 +97,8 @@ if "nvptx64" in targets(tools):
     config.available_features.add("nvptx")
 if "amdgcn" in targets(tools):
     config.available_features.add("amdgpu")
+if Path("/usr/include/hip/hip_runtime.h").is_file() or Path("/opt/rocm/include/hip/hip_runtime.h").is_file():
+    config.available_features.add("rocm")
 for program in ("cmake", "ninja", "make", "g++", "ld.lld", "llc", "ccache", "mpicxx", "autoconf", "meson"):
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
@@ -101,6 +109,7 @@ config.substitutions += [
     (r"%r3_clangxx\b", f"{prefix}/bin/r3-clang++"),
     (r"%r3_clang\b", f"{prefix}/bin/r3-clang"),
     (r"%r3_nvcc\b", f"{prefix}/bin/r3-nvcc"),
+    (r"%r3_hipcc\b", f"{prefix}/bin/r3-hipcc"),
     (r"%r3_launch\b", f"{prefix}/bin/r3-launch"),
     (r"%r3_prefix\b", str(prefix)),
     (r"%r3_plugin\b", f"{prefix}/lib/r3cc/libR3Passes.so"),

@@ -18,7 +18,7 @@ from r3cc.toolchain.rocm import find_rocm_device_libraries
 @pytest.fixture(autouse=True)
 def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing is installed but what a test puts there."""
-    for name in ("R3_CLANG", "R3_PTXAS", "R3_PREFIX", *cuda.TREE_VARIABLES, "ROCM_PATH", "HIP_PATH"):
+    for name in ("R3_CLANG", "R3_LLVM", "R3_PTXAS", "R3_PREFIX", *cuda.TREE_VARIABLES, "ROCM_PATH", "HIP_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(llvm, "DEBIAN_FOLDER", tmp_path / "llvm-22/bin")
@@ -48,6 +48,19 @@ def test_nothing_is_found_on_a_bare_machine() -> None:
     assert find_ptxas() is None
     with pytest.raises(R3Error, match="needs clang 22: it was not found"):
         require_clang()
+
+
+def test_the_llvm_that_a_variable_names_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "bin/clang", "clang version 22.1.0")
+    program(tmp_path / "site-llvm/bin/clang", "clang version 22.1.9")
+    monkeypatch.setenv("R3_LLVM", str(tmp_path / "site-llvm"))
+    found = find_clang()
+    assert found is not None
+    assert (found.version, found.origin) == ("22.1.9", "variable R3_LLVM")
+    program(tmp_path / "site-llvm/bin/clang", "clang version 21.1.0")
+    other = find_clang()
+    assert other is not None
+    assert other.version == "22.1.0"
 
 
 def test_clang_of_the_right_version_is_taken(tmp_path: Path) -> None:
