@@ -76,12 +76,20 @@ class Committer:
         n, ratio = outcome.work.n, judgement.ratio
         for memory in filter(None, (self._own, self._script)):
             if n in memory.tuned:
-                return self._journal.append(memory.tuned[n])
+                return self._repeated(memory, n)
         if self._script is not None or ratio is None or ratio.median > WORTH_TUNING * self._state.best_ratio:
             return None
         return await self._parts.tuner.tune(
             n, outcome.texts, built, ratio, self._journal, self._attempts.write_evaluation
         )
+
+    def _repeated(self, memory: Memory, n: int) -> Tuned:
+        """What a log says that the tuner did; a transcript's trials go into this log, which is a transcript as well."""
+        if memory is self._own:
+            return memory.tuned[n]
+        for trial in memory.trials.get(n, []):
+            self._journal.append(trial)
+        return self._journal.append(memory.tuned[n])
 
     def _verdict(self, outcome: Outcome, rejection: Rejection | None, tuned: Tuned | None) -> Verdict:
         work, judgement, built, rewrite = outcome.work, outcome.judgement, outcome.built, outcome.rewrite

@@ -18,6 +18,9 @@ from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import Final
 from r3cc.replay.model import Candidate, Evaluation, TimingPlan
 
+TUNE = "tune"
+"""Stage of the tuner's evaluations."""
+
 
 class Batch(msgspec.Struct, frozen=True):
     """Siblings as they were issued."""
@@ -39,6 +42,8 @@ class Memory:
         self._written: set[tuple[type, int, int]] = set()
         self.verdicts: set[int] = set()
         self.tuned: dict[int, Tuned] = {}
+        self.trials: dict[int, list[Build | Judged]] = {}
+        """What the tuner built and measured, by proposal."""
         self.finals: list[Final] = []
         for event in events:
             if getattr(event, "kernel", None) == kernel:
@@ -49,6 +54,8 @@ class Memory:
         return (kind, n, round_) in self._written
 
     def _take(self, event: AnyEvent) -> None:
+        if isinstance(event, Build | Judged) and _is_trial(event):
+            self.trials.setdefault(event.n, []).append(event)
         if isinstance(event, Request | Build | Learnt):
             self._written.add((type(event), event.n, getattr(event, "round", 0)))
         match event:
@@ -96,6 +103,10 @@ class Memory:
     def evaluation(self, stage: str, candidate: Candidate) -> Evaluation | None:
         """What was measured of a candidate for a stage."""
         return self._evaluations.get((stage, candidate.id))
+
+
+def _is_trial(event: Build | Judged) -> bool:
+    return bool(event.values) if isinstance(event, Build) else event.stage == TUNE
 
 
 def adopted(script: Sequence[AnyEvent], sources: Sequence[SourceKernel]) -> tuple[AnyEvent, ...]:

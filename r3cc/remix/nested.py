@@ -17,6 +17,7 @@ from r3cc.errors import R3Error
 from r3cc.remix.cascade import FULL, Built, Judge, Note, Workshop, is_ok
 from r3cc.remix.events import Build, Tuned
 from r3cc.remix.journal import Journal
+from r3cc.remix.memory import TUNE
 from r3cc.remix.model import Rejection, SourceBuilder, Variant
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.genotype import Genotype
@@ -26,7 +27,6 @@ from r3cc.tune.space import Space
 
 WAVE = 3
 """Candidates under way together: fixed, so that a log gone through again asks for the same ones."""
-STAGE = "tune"
 Write = Callable[[int, str, Evaluation], None]
 
 
@@ -141,10 +141,10 @@ class NestedTuner:
                 asked.append(proposal)
         candidates = [msgspec.structs.replace(each.candidate, variant=variant.id) for each in asked]
         evaluations = await asyncio.gather(
-            *(self._workshop.evaluate(STAGE, candidate, TimingPlan()) for candidate in candidates)
+            *(self._workshop.evaluate(TUNE, candidate, TimingPlan()) for candidate in candidates)
         )
         for each, evaluation in zip(asked, evaluations, strict=True):
-            note(STAGE, evaluation)
+            note(TUNE, evaluation)
             search.tell(each.n, evaluation)
         return bool(asked)
 

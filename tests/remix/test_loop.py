@@ -284,6 +284,25 @@ def test_parameters_are_left_to_the_tuner(tmp_path: Path) -> None:
     assert "t=2" in result.changes
 
 
+def test_a_transcript_of_a_transcript_knows_the_parameters(tmp_path: Path) -> None:
+    import msgspec
+
+    def spoil(prompt: Prompt) -> str:
+        return "STRATEGY: open\n```r3 region=k\n  tile = R3_PARAM(t, 0, 1, 2, 3);\n```"
+
+    settings = msgspec.structs.replace(SETTINGS, tune_evaluations=6)
+    found = [search(tmp_path / "0", [Scribe(spoil=spoil)], allowed=Allowed(proposals=2), settings=settings)]
+    for number in (1, 2):
+        script = tmp_path / str(number - 1)
+        found.append(search(tmp_path / str(number), [TranscriptProposer(script)], settings=settings, script=script))
+    results = [ran.of(Result)[0] for ran in found]
+    assert [result.parameters for result in results] == [{"t": "2"}] * 3
+    assert [result.regions[0].after for result in results] == ["  tile = 2;"] * 3
+    assert found[0].archives == found[1].archives == found[2].archives
+    trials = [[event for event in ran.of(Build) if event.values] for ran in found]
+    assert trials[0] == trials[1] == trials[2] != []
+
+
 def test_a_kernel_that_cannot_be_rebuilt_gets_a_verdict(tmp_path: Path) -> None:
     class Unbuildable(World):
         def build(self, texts, values=None):  # type: ignore[no-untyped-def]
