@@ -25,7 +25,7 @@ from r3cc.tune.simplify import simplest, size
 
 FINALISTS = 5
 ROUNDS = (
-    TimingPlan(warmups=3, samples=16, held_out=True),
+    TimingPlan(warmups=3, samples=16, held_out=True, perturbed=True),
     TimingPlan(warmups=3, samples=8, held_out=True),
 )
 """How a finalist is measured in each process of round 1 and of round 2."""
