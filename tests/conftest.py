@@ -19,6 +19,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches them."""
     for name in ("R3_STORE", "R3_DEVICE", "R3_CONFIG"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("R3_LIBRARY", "")
 
 
 @pytest.fixture

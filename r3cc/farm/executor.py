@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, InvalidStateError
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,6 +25,8 @@ from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store import Store
 from r3cc.store.model import Kernel
 
+DEADLINE_S = 1800.0
+"""Longest wait for one answer, with the opening of the worker's evaluator; its own stages have shorter ones."""
 Opener = Callable[[], Evaluator]
 """Opens an evaluator in a worker; must be picklable."""
 
@@ -46,7 +49,8 @@ class StoreOpener(msgspec.Struct, frozen=True):
 class ExecutorEvaluator:
     """An ``Evaluator`` whose work is done by an executor's workers."""
 
-    def __init__(self, executor: Executor, opener: Opener, width: int) -> None:
+    def __init__(self, executor: Executor, opener: Opener, width: int, deadline_s: float = DEADLINE_S) -> None:
+        self._deadline_s = deadline_s
         self._executor = executor
         self._opener = opener
         self._session = uuid.uuid4().hex
@@ -64,6 +68,7 @@ class ExecutorEvaluator:
         outcome: Future[Evaluation] = Future()
         started = self._executor.submit(judge, self._session, self._opener, candidate, plan)
         started.add_done_callback(lambda done: _settle(done, outcome, candidate or Candidate()))
+        _give_up_after(self._deadline_s, outcome, candidate or Candidate())
         return outcome
 
     def close(self) -> None:
@@ -81,12 +86,30 @@ class ExecutorEvaluator:
 def _settle(done: Future[Evaluation], outcome: Future[Evaluation], candidate: Candidate) -> None:
     """Hand on what came back. What a person has to mend is raised; anything else that went wrong lost the worker."""
     try:
-        outcome.set_result(done.result())
+        evaluation = done.result()
     except R3Error as error:
-        outcome.set_exception(error)
+        with suppress(InvalidStateError):
+            outcome.set_exception(error)
+        return
     except (Exception, CancelledError) as error:
-        lost = Evaluation(candidate, Status.WORKER_LOST, f"the executor's worker was lost: {type(error).__name__}")
-        outcome.set_result(lost)
+        why = f"the executor's worker was lost: {type(error).__name__}"
+        evaluation = Evaluation(candidate, Status.WORKER_LOST, why)
+    with suppress(InvalidStateError):  # it was given up
+        outcome.set_result(evaluation)
+
+
+def _give_up_after(seconds: float, outcome: Future[Evaluation], candidate: Candidate) -> None:
+    """Engines, too, lose tasks without a word: no answer in time is a lost worker."""
+
+    def lost() -> None:
+        with suppress(InvalidStateError):
+            why = f"the executor's worker was lost: no answer in {seconds:g} s"
+            outcome.set_result(Evaluation(candidate, Status.WORKER_LOST, why))
+
+    timer = threading.Timer(seconds, lost)
+    timer.daemon = True
+    timer.start()
+    outcome.add_done_callback(lambda _: timer.cancel())
 
 
 class _Held:

@@ -89,6 +89,8 @@ class Baseline(Event, frozen=True, tag="baseline"):
     """Relative half-width of its interval."""
     width: int
     """Evaluations in flight that the optimizer was made for."""
+    library: tuple[dict[str, Any], ...] = ()
+    """Genotypes that earlier searches found on similar kernels: tried before the optimizer is asked."""
 
 
 class Proposal(Event, frozen=True, tag="proposal"):

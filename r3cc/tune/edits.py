@@ -23,6 +23,8 @@ EXPANDED_OPTIONS = (("mllvm:unroll-threshold-default", "300"),)
 LLVM prints ``loop-unroll-full`` without its level and reads it back at level 2; the option gives that level the
 threshold of level 3, and changes nothing in ``default<O3>`` itself.
 """
+PRESETS = ("O1", "O2", "Os", "Oz")
+"""LLVM's default pipelines beside O3."""
 ADAPTORS = {
     "module": Level.MODULE,
     "cgscc": Level.CGSCC,
@@ -103,7 +105,16 @@ class Change(msgspec.Struct, frozen=True, tag="change", tag_field="op"):
         return f"change {self.anchor} to {Node(self.anchor.name, self.parameters)}"
 
 
-Edit = Drop | Insert | Swap | Change
+class Preset(msgspec.Struct, frozen=True, tag="preset", tag_field="op"):
+    """Run one of LLVM's other default pipelines instead; edits beside it find nothing to do."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"default<{self.name}>"
+
+
+Edit = Drop | Insert | Swap | Change | Preset
 Edits = tuple[Edit, ...]
 
 
@@ -142,14 +153,20 @@ class BasePipeline:
         """
         if not edits:
             return DEFAULT
+        preset = next((edit for edit in edits if isinstance(edit, Preset)), None)
+        if preset is not None:
+            return str(preset)
         slots: dict[Anchor, Node | None] = dict(self.passes)
         before: dict[Anchor, list[Node]] = {}
         for edit in edits:
+            assert not isinstance(edit, Preset)
             self._make(edit, slots, before)
         text = print_pipeline(without_empty_adaptors(self._rebuild(self.nodes, (), slots, before)))
         return DEFAULT if text == print_pipeline(self.nodes) else text
 
-    def _make(self, edit: Edit, slots: dict[Anchor, Node | None], before: dict[Anchor, list[Node]]) -> None:
+    def _make(
+        self, edit: Drop | Insert | Swap | Change, slots: dict[Anchor, Node | None], before: dict[Anchor, list[Node]]
+    ) -> None:
         level = self._level_of(edit.anchor)
         match edit:
             case Drop(anchor):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from r3cc.tune.edits import Anchor, BasePipeline, Change, Drop, Edits, Insert
+from r3cc.tune.edits import PRESETS, Anchor, Change, Drop, Edits, Insert, Preset
 from r3cc.tune.genotype import Genotype
-from r3cc.tune.passes import Level, Vocabulary
+from r3cc.tune.passes import Level
+from r3cc.tune.space import Space
 
 UNROLL = Anchor("loop-unroll", 1)
 LATE = Anchor("alignment-from-assumptions", 1)
@@ -33,13 +32,10 @@ SEEDS: tuple[Edits, ...] = (
 """In the order in which they are tried. The first is ``default<O3>``, so no search ends below it."""
 
 
-def seeds(base: BasePipeline, vocabulary: Vocabulary) -> tuple[Genotype, ...]:
-    """The seeds that this base pipeline and this LLVM can take."""
-    return tuple(Genotype(edits) for edits in SEEDS if all(_possible(edits, base, vocabulary)))
+PRESET_SEEDS = tuple((Preset(name),) for name in PRESETS)
 
 
-def _possible(edits: Edits, base: BasePipeline, vocabulary: Vocabulary) -> Iterator[bool]:
-    for edit in edits:
-        yield edit.anchor in base.places
-        if isinstance(edit, Insert):
-            yield edit.name in vocabulary
+def seeds(space: Space) -> tuple[Genotype, ...]:
+    """The seeds that a space can take, LLVM's own pipelines after ``default<O3>`` first."""
+    ordered: tuple[Edits, ...] = (SEEDS[0], *PRESET_SEEDS, *SEEDS[1:])
+    return tuple(Genotype(edits) for edits in ordered if all(map(space.takes, edits)))

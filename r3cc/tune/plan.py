@@ -17,6 +17,7 @@ from r3cc.replay.model import Numerics
 from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.tune.blocks import Shape
+from r3cc.tune.found import Library
 from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
@@ -112,7 +113,8 @@ def target(store: Store, recording: str, choice: Choice, facts: LLVMFacts, worke
     """What a search needs of a kernel; evaluations on an executor's workers where there is one."""
     space = build_space(store, recording, choice, facts)
     opener = StoreOpener(store.path, choice.kernel, choice.device, _settings(choice), recording)
-    return Target(choice.plan, space, on(workers, opener))
+    library = Library.of(store.path)
+    return Target(choice.plan, space, on(workers, opener), lambda: library.seeds(space, choice.device))
 
 
 def units_of(store: Store, recording: str, choices: Sequence[Choice], workers: Workers | None = None) -> list[Unit]:

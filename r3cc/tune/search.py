@@ -55,6 +55,8 @@ class Target(msgspec.Struct, frozen=True):
     plan: KernelPlan
     space: Space
     open_evaluator: Callable[[], Evaluator]
+    library: Callable[[], Sequence[Genotype]] = tuple
+    """What earlier searches found on similar kernels, asked when the kernel's search begins."""
 
 
 MakeProposer = Callable[[int], tuple[Proposer, Sequence[Genotype]]]
@@ -69,6 +71,8 @@ class Subject(msgspec.Struct, frozen=True):
     proposer: MakeProposer
     open_search: Callable[[], Evaluator]
     open_finals: Callable[[], Evaluator]
+    library: Callable[[], Sequence[Genotype]] = tuple
+    """What earlier searches found on similar kernels."""
 
 
 class Tuner:
@@ -119,7 +123,8 @@ class Tuner:
 
     def _kernel(self, target: Target, values: Options) -> Subject:
         space = target.space.under(values) if values else target.space
-        return Subject(target.plan, space, self._proposer(space), target.open_evaluator, target.open_evaluator)
+        library = target.library if self._optimizer == "r3" else tuple
+        return Subject(target.plan, space, self._proposer(space), target.open_evaluator, target.open_evaluator, library)
 
     def _result(self, subject: Subject) -> Result:
         known = self._journal.result(subject.plan.kernel)
@@ -133,13 +138,14 @@ class Tuner:
     def _tune(self, subject: Subject) -> Result:
         plan = subject.plan
         with subject.open_search() as evaluator:
-            baseline = self._baseline(plan.kernel, evaluator)
+            baseline = self._baseline(subject, evaluator)
             judged = baseline.evaluation
             if judged.status is not Status.OK:
                 why = f"the baseline could not be replayed: {judged.status}: {judged.message}"
                 return no_improvement(plan, judged, why)
             proposer, first = subject.proposer(baseline.width)
-            search = KernelSearch(subject.space, proposer, judged, baseline.noise, first)
+            found = tuple(map(Genotype.of, baseline.library))
+            search = KernelSearch(subject.space, proposer, judged, baseline.noise, (*first[:1], *found, *first[1:]))
             replay(search, self._journal.earlier(plan.kernel))
             if not self._journal.stopped(plan.kernel):
                 allowance = self._budget.allowance(plan)
@@ -154,7 +160,8 @@ class Tuner:
             measure_parts(plan.kernel, subject.space, winner, subject.open_search, self._journal.append)
         return result
 
-    def _baseline(self, kernel: str, evaluator: Evaluator) -> Baseline:
+    def _baseline(self, subject: Subject, evaluator: Evaluator) -> Baseline:
+        kernel = subject.plan.kernel
         known = next((event for event in self._journal.earlier(kernel) if isinstance(event, Baseline)), None)
         if known is not None and known.evaluation.status is Status.OK:
             return known
@@ -163,7 +170,8 @@ class Tuner:
             if judged.status is Status.WORKER_LOST:
                 judged = evaluator.baseline()
         noise, width = noise_of(judged), evaluator.width
-        return self._journal.add(Baseline, kernel=kernel, evaluation=judged, noise=noise, width=width)
+        library = tuple(genotype.document() for genotype in subject.library())
+        return self._journal.add(Baseline, kernel=kernel, evaluation=judged, noise=noise, width=width, library=library)
 
     def _proposer(self, space: Space) -> MakeProposer:
         match self._optimizer:
@@ -172,7 +180,7 @@ class Tuner:
             case "o3-only":
                 return lambda width: (O3Proposer(), ())
             case _:
-                return lambda width: (R3Proposer(space, self._seed, width), seeds(space.base, space.vocabulary))
+                return lambda width: (R3Proposer(space, self._seed, width), seeds(space))
 
     def _unit_proposer(self, unit: Unit) -> MakeProposer:
         if self._optimizer == "random":

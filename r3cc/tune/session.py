@@ -17,6 +17,7 @@ from r3cc.store.eventlog import EventLog
 from r3cc.store.search import Search
 from r3cc.tune.budget import Limits
 from r3cc.tune.continuing import unfinished
+from r3cc.tune.found import Library, findings_of
 from r3cc.tune.journal import Journal
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice, target, units_of
@@ -64,6 +65,8 @@ class TuneSession:
             journal = self._journal(log, search, begin if resumed is None else None)
             began(search, resumed is not None)
             Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits, units).run()
+        spaces = {target.plan.kernel: target.space for target in targets}
+        Library.of(self._store.path).add(findings_of(search.id, read_log(search.events_path), spaces))
         return search
 
     def _journal(self, log: EventLog, search: Search, begin: Begin | None) -> Journal:

@@ -11,7 +11,7 @@ from r3cc.replay.codegen import Options
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, legal_blocks
-from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, BasePipeline
+from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, PRESETS, BasePipeline, Edit, Insert, Preset, Swap
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.passes import Vocabulary
@@ -76,9 +76,20 @@ class Space:
             knobs["maxntid"] = ",".join(map(str, block or self._recorded_block()))
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,
-            codegen=tuple(sorted((*knobs.items(), *(EXPANDED_OPTIONS if pipeline != DEFAULT else ())))),
+            codegen=tuple(sorted((*knobs.items(), *(EXPANDED_OPTIONS if _expanded(pipeline) else ())))),
             launch=LaunchConfiguration(block=block),
             specialisation=self.constants.chosen(special, self.shapes, block),
+        )
+
+    def takes(self, edit: Edit) -> bool:
+        """Whether this base pipeline and this LLVM know what an edit names."""
+        if isinstance(edit, Preset):
+            return edit.name in PRESETS
+        known = edit.anchor in self.base.places
+        return (
+            known
+            and (not isinstance(edit, Insert) or edit.name in self.vocabulary)
+            and (not isinstance(edit, Swap) or edit.other in self.base.places)
         )
 
     def changes(self, genotype: Genotype) -> tuple[str, ...]:
@@ -131,3 +142,8 @@ class SpaceSummary(msgspec.Struct, frozen=True):
 def _dimensions(text: str) -> Dim3:
     x, y, z = map(int, text.split(","))
     return x, y, z
+
+
+def _expanded(pipeline: str) -> bool:
+    """Whether a pipeline is a text of passes, and no ``default<…>`` that LLVM expands itself."""
+    return pipeline not in {DEFAULT, *(str(Preset(name)) for name in PRESETS)}

@@ -164,7 +164,7 @@ def test_nothing_is_evaluated_twice_after_an_interruption(tmp_path: Path) -> Non
         run(tmp_path / "log", open_evaluator=Interrupted)
     answered = {a.evaluation.candidate.id for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
     first = SyntheticEvaluator(rugged)
-    evaluators = iter([first, *(SyntheticEvaluator(rugged) for _ in range(6))])
+    evaluators = iter([first, *(SyntheticEvaluator(rugged) for _ in range(7))])
     run(tmp_path / "log", open_evaluator=lambda: next(evaluators))
     assert answered
     assert not answered & first.submitted.keys()
@@ -281,7 +281,7 @@ def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path)
         def baseline(self) -> Evaluation:
             return Evaluation(Candidate(), Status.DEVICE_FAULT, message="illegal address")
 
-    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(7))]
+    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(8))]
     bad, good = run(
         tmp_path / "log",
         plans=[plan("bad", 0.5), plan("good", 0.5)],
