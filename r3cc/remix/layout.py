@@ -20,6 +20,7 @@ from r3cc.remix.archive import Elite
 from r3cc.remix.events import Verdict
 from r3cc.remix.features import describe, dimension
 from r3cc.remix.model import Block, Prompt, Region, Rejection, SourceKernel
+from r3cc.remix.occupancy import occupancy
 from r3cc.remix.sampling import Draw, Sibling
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.state import SearchState
@@ -92,10 +93,15 @@ class Layout:
             strategy=parent.strategy,
             speed=speed(parent),
             what=character(parent),
-            resources=compared(parent.resources, self._original),
+            resources=self._resources(parent),
             changes=", ".join(parent.changes),
             regions=[_shown(region, parent.texts) for region in self._source.regions],
         )
+
+    def _resources(self, parent: Elite) -> str:
+        sheet = self._sheet
+        found = occupancy(sheet.architecture, sheet.block_threads, parent.resources, sheet.dynamic_shared)
+        return ", ".join(filter(None, (compared(parent.resources, self._original), str(found or ""))))
 
     def _request(self, sibling: Sibling, failures: Sequence[Verdict]) -> str:
         other = sibling.other

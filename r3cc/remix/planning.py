@@ -17,6 +17,7 @@ from r3cc.llvm.inspect import kernel_remarks
 from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import SourceKernel, Variant
+from r3cc.remix.occupancy import occupancy
 from r3cc.remix.search import Target
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.source.builder import StoreSourceBuilder
@@ -28,8 +29,9 @@ from r3cc.store import Store
 from r3cc.store.arguments import kernel_info
 from r3cc.store.demangle import base_name, demangle
 from r3cc.store.model import Kernel
+from r3cc.store.model import Shape as LaunchShape
 from r3cc.store.variants import variant_paths
-from r3cc.tune.blocks import Shape
+from r3cc.tune.blocks import Shape, volume
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice, knobs_of
 from r3cc.tune.space import Space
@@ -129,9 +131,12 @@ class Planner:
         process = next((each for each in processes if each.device.split(":")[0] == choice.device.split(":")[0]), None)
         on_cpu = choice.device == "cpu"
         cores = len(os.sched_getaffinity(0))
+        architecture = "" if on_cpu or process is None else process.architecture
+        shape = max(kernel.shapes, key=lambda shape: shape.total_ns, default=None)
+        threads = volume(shape.block) if shape is not None else 0
         return Sheet(
             device_name=process.device_name if process is not None else choice.device,
-            architecture="" if on_cpu or process is None else process.architecture,
+            architecture=architecture,
             demangled=kernel.demangled,
             share=kernel.share,
             numerics=NUMERICS[choice.options.numerics],
@@ -139,7 +144,9 @@ class Planner:
             parameters=self._parameters(kernel),
             launches=_launches(kernel),
             context=context_of(source, Path(self._store.module(kernel.module).info.get("directory", ""))),
-            profile=_profile(baseline, original),
+            block_threads=threads,
+            dynamic_shared=shape.shared if shape is not None else 0,
+            profile=(*_profile(baseline, original), *_occupancy(architecture, threads, shape, baseline.resources)),
             tuned=self._tuned(kernel),
             remarks=self._remarks(kernel),
         )
@@ -250,6 +257,13 @@ def _profile(baseline: Evaluation, original: Artefact | None) -> tuple[str, ...]
             f"widest of {original.widest} bytes, and {original.flops} floating-point operations (loops counted once)"
         )
     return tuple(lines)
+
+
+def _occupancy(
+    architecture: str, threads: int, shape: LaunchShape | None, resources: Mapping[str, int]
+) -> tuple[str, ...]:
+    found = occupancy(architecture, threads, resources, shape.shared) if shape is not None else None
+    return (str(found),) if found is not None else ()
 
 
 def _tuned_lines(result: Result) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ class Sheet(msgspec.Struct, frozen=True):
     device_facts: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     launches: tuple[str, ...] = ()
+    block_threads: int = 0
+    """Threads a block, where most of the time goes; so is ``dynamic_shared``, bytes a block."""
+    dynamic_shared: int = 0
     context: tuple[tuple[str, str], ...] = ()
     """Text around the regions that they depend on, by file: types, constants, macros."""
     profile: tuple[str, ...] = ()
