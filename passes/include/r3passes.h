@@ -44,7 +44,7 @@ const char *r3_llvm_version(void);
  * decide legal launches: {"kernels": [{"name", "parameters", "globals", "reads_block_size",
  * "reads_grid_size", "static_shared", "dynamic_shared", "barriers", "warp_operations", "atomics",
  * "element_types": {"<parameter index>": "float" | "double" | "i32" | …,
- * }, "global_element_types": {"<global>": "float", …}, "max_threads"}], …}. element_types come from the loads
+ * }, "written_only": [<index of a parameter through which the kernel only stores>, …], "global_element_types": {"<global>": "float", …}, "max_threads"}], …}. element_types come from the loads
  * and stores reached through that parameter; a parameter with several is left out ("mixed"). */
 r3_result *r3_describe(const uint8_t *bitcode, size_t size);
 

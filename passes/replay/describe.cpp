@@ -32,6 +32,14 @@ json::Object parameterTypes(Function &Kernel) {
   return Types;
 }
 
+json::Array writtenOnly(Function &Kernel) {
+  json::Array Indices;
+  for (Argument &A : Kernel.args())
+    if (isOnlyWritten(A))
+      Indices.push_back(A.getArgNo());
+  return Indices;
+}
+
 json::Object globalTypes(Module &M, const json::Object &Kernel) {
   json::Object Types;
   for (const json::Value &Name : *Kernel.getArray("globals"))
@@ -43,6 +51,7 @@ json::Object globalTypes(Module &M, const json::Object &Kernel) {
 
 void addElementTypes(json::Object &Kernel, Module &Exposed, Function &F) {
   Kernel["element_types"] = parameterTypes(F);
+  Kernel["written_only"] = writtenOnly(F);
   Kernel["global_element_types"] = globalTypes(Exposed, Kernel);
 }
 

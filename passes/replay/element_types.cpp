@@ -64,6 +64,9 @@ public:
 
   bool foundNothing() const { return Types.empty(); }
 
+  /// Whether all accesses are stores, and nothing else could read through the pointer.
+  bool onlyStores() const { return Stores && !MayRead; }
+
 private:
   void visit(Use &U) {
     User *By = U.getUser();
@@ -73,19 +76,30 @@ private:
     if (auto *Load = dyn_cast<LoadInst>(By))
       return visitLoad(*Load);
     if (auto *Store = dyn_cast<StoreInst>(By))
-      return U.getOperandNo() == StoreInst::getPointerOperandIndex()
-                 ? addType(Store->getValueOperand()->getType())
-                 : void();
+      return visitStore(*Store, U);
+    if (isa<ICmpInst>(By))
+      return;
+    if (auto *Call = dyn_cast<CallBase>(By))
+      return visitCall(*Call, U);
+    MayRead = true;
     if (auto *Atomic = dyn_cast<AtomicRMWInst>(By))
       return U.getOperandNo() == AtomicRMWInst::getPointerOperandIndex() ? addType(Atomic->getType())
                                                                          : void();
     if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(By))
       return addType(Exchange->getCompareOperand()->getType());
-    if (auto *Call = dyn_cast<CallBase>(By))
-      visitCall(*Call, U);
+  }
+
+  void visitStore(StoreInst &Store, Use &U) {
+    if (U.getOperandNo() != StoreInst::getPointerOperandIndex()) {
+      MayRead = true; // the pointer itself goes to memory
+      return;
+    }
+    Stores = true;
+    addType(Store.getValueOperand()->getType());
   }
 
   void visitLoad(LoadInst &Load) {
+    MayRead = true;
     if (Fields && Load.getType()->isPointerTy())
       LoadedPointers.push_back(&Load);
     addType(Load.getType());
@@ -93,14 +107,16 @@ private:
 
   void visitCall(CallBase &Call, Use &U) {
     Function *Callee = Call.getCalledFunction();
-    if (!Callee || Callee->isDeclaration() || !Call.isArgOperand(&U))
-      return;
-    unsigned Number = Call.getArgOperandNo(&U);
-    if (Number < Callee->arg_size())
-      follow(*Callee->getArg(Number));
+    bool Known = Callee && !Callee->isDeclaration() && Call.isArgOperand(&U) &&
+                 Call.getArgOperandNo(&U) < Callee->arg_size();
+    if (Known)
+      follow(*Callee->getArg(Call.getArgOperandNo(&U)));
+    else if (!isa<DbgInfoIntrinsic>(Call) && !Call.isLifetimeStartOrEnd())
+      MayRead = true;
   }
 
   Argument *Fields = nullptr;
+  bool Stores = false, MayRead = false;
   SmallVector<Value *, 8> LoadedPointers;
   SmallPtrSet<Type *, 4> Types;
   SmallPtrSet<Value *, 32> Seen;
@@ -134,6 +150,15 @@ std::optional<std::string> elementTypeOf(Argument &Parameter) {
     Walk.follow(Parameter);
   Walk.run();
   return Walk.onlyType();
+}
+
+bool isOnlyWritten(Argument &Parameter) {
+  if (!Parameter.getType()->isPointerTy() || Parameter.hasByValAttr())
+    return false;
+  AccessWalk Walk;
+  Walk.follow(Parameter);
+  Walk.run();
+  return Walk.onlyStores();
 }
 
 std::optional<std::string> elementTypeOf(GlobalVariable &Variable) {

@@ -21,6 +21,9 @@ std::optional<std::string> elementTypeOf(llvm::Argument &Parameter);
 /// The same for a variable, whose declared type serves where no code accesses it.
 std::optional<std::string> elementTypeOf(llvm::GlobalVariable &Variable);
 
+/// Whether the kernel stores through the argument and can't read what it points to through it.
+bool isOnlyWritten(llvm::Argument &Parameter);
+
 } // namespace r3
 
 #endif

@@ -143,6 +143,8 @@ class KernelDescription(msgspec.Struct, frozen=True):
     element_types: dict[str, str]
     """Parameter index to the one element type ("float", "double", "i32", …) accessed through it."""
     global_element_types: dict[str, str]
+    written_only: tuple[int, ...] = ()
+    """Parameters through which the kernel only stores."""
 
 
 class GlobalDescription(msgspec.Struct, frozen=True):

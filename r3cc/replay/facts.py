@@ -14,5 +14,7 @@ class KernelFacts(msgspec.Struct, frozen=True):
     constants: frozenset[str] = frozenset()
     globals: frozenset[str] = frozenset()
     """Variables that the kernel can reach."""
+    written_only: frozenset[int] = frozenset()
+    """Parameters through which the kernel only stores."""
     scalars: dict[int, str] = {}
     """Types of floating-point arguments, by index."""

@@ -1,8 +1,9 @@
 """Recorded launches on slightly other data: what computes is right there, too, and what remembers is not.
 
 Floating-point memory and scalar arguments are changed at random by up to one part in 64; signs, zeros, infinities, NaN
-and the order of sorted arrays stay. Whatever may be an index, a size or a pointer is left alone. What the launch has to
-give is then not in the recording: the original kernel says it.
+and the order of sorted arrays stay. Memory of other types that the kernel only writes holds noise. Whatever else may be
+an index, a size or a pointer is left alone. What the launch has to give is then not in the recording: the original
+kernel says it.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class PerturbedLaunches:
         """The launch on other data, nothing changed by it yet; None where nothing of it can be perturbed."""
         random = np.random.default_rng(SEED)
         elements = region_elements(launch, facts.parameter_elements)
+        written = _only_written(launch, facts)
 
         def other(key: str, size: int, element: str) -> str:
             content = self._source.image(key, size)
@@ -63,7 +65,10 @@ class PerturbedLaunches:
 
         regions = []
         for region in launch.regions:
-            key = other(region.before, region.size, elements.get(region.address, BYTES))
+            element = elements.get(region.address, BYTES)
+            key = other(region.before, region.size, element)
+            if region.address in written and not is_float(element):
+                key = self.keep(random.integers(0, 256, region.size, np.uint8))
             regions.append(msgspec.structs.replace(region, before=key, after=key))
         variables = []
         for variable in launch.globals:
@@ -127,6 +132,14 @@ def _perturb_arguments(launch: Launch, facts: KernelFacts, random: np.random.Gen
                 factor = 1.0 + random.uniform(LARGEST_CHANGE / 2, LARGEST_CHANGE)
                 arguments[place.offset : place.offset + place.size] = (value * factor).astype(value.dtype).tobytes()
     return bytes(arguments)
+
+
+def _only_written(launch: Launch, facts: KernelFacts) -> set[int]:
+    """Addresses of regions that no parameter but those written through points into."""
+    every = dict.fromkeys(range(len(launch.parameters)), "any")
+    read = {index: "read" for index in every if index not in facts.written_only}
+    reached = region_elements(launch, every | read)
+    return {address for address, how in reached.items() if how == "any"}
 
 
 def _inputs(launch: Launch) -> tuple[object, ...]:

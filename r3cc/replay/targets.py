@@ -227,6 +227,7 @@ def kernel_facts(module: ModuleDescription, name: str) -> KernelFacts:
         global_elements=dict(kernel.global_element_types),
         constants=frozenset(each.name for each in module.globals if each.space == "constant"),
         globals=frozenset(kernel.globals),
+        written_only=frozenset(kernel.written_only),
         scalars={number: each.type for number, each in enumerate(kernel.parameters) if each.type in FLOATS},
     )
 

@@ -19,6 +19,7 @@ def test_launch_facts_of_a_tile(passes: Passes, pipeline_start: Capture) -> None
     assert (kernel.reads_block_size, kernel.reads_grid_size, kernel.dynamic_shared) == (False, False, False)
     assert (kernel.static_shared, kernel.barriers, kernel.max_threads) == (18 * 18 * 4, 1, None)
     assert kernel.element_types == {"0": "float", "1": "float"}
+    assert kernel.written_only == (1,)
 
 
 def test_globals_and_their_types(passes: Passes, pipeline_start: Capture) -> None:
@@ -41,3 +42,7 @@ def test_pointers_in_a_struct_by_value(passes: Passes, pipeline_start: Capture) 
     kernel = passes.describe(pipeline_start("device_math.cu", 3)).kernel("_Z8bystruct6Params")
     assert kernel.element_types == {"0": "double"}
     assert kernel.parameters[0].size == 32
+
+
+def test_what_is_read_and_written_is_not_only_written(passes: Passes, pipeline_start: Capture) -> None:
+    assert passes.describe(pipeline_start("saxpy.cu", 3)).kernel("_Z5saxpyifPKfPf").written_only == ()

@@ -61,6 +61,24 @@ def test_only_what_is_known_to_be_floating_point_changes():
     assert made.perturb(launch, KernelFacts("test", {1: "i64"})) is None
 
 
+def test_memory_that_is_only_written_holds_noise():
+    source = MemoryLaunches()
+    counts, indices = np.zeros(64, np.int32), np.arange(64, dtype=np.int32)
+    regions = [source.region(X, counts, counts), source.region(Y, indices, indices)]
+
+    def perturbed(pointers, facts):
+        arguments = np.array(pointers, np.uint64).tobytes()
+        made = PerturbedLaunches(source)
+        launch = make_launch(regions, (), arguments, (8,) * len(pointers))
+        other = made.perturb(launch, facts)
+        return other and [made.image(each.before, each.size).tobytes() for each in other.regions]
+
+    facts = KernelFacts("test", {0: "i32", 1: "i32"}, written_only=frozenset({0}))
+    found = perturbed([X, Y], facts)
+    assert found[0] != raw(counts).tobytes() and found[1] == raw(indices).tobytes()
+    assert perturbed([X, Y, X + 16], facts) is None, "another parameter may read it"
+
+
 @pytest.fixture
 def lane(tmp_path):
     lanes = []

@@ -24,27 +24,33 @@ from tests.replay.launches import MemoryLaunches, make_launch
 
 HERE = Path(__file__).parent
 COUNT = 1000
-X, Y, Z = 0x610000000000, 0x610000100000, 0x610000200000
+X, Y, Z, ORDER = 0x610000000000, 0x610000100000, 0x610000200000, 0x610000300000
 WAIT_S = 120
 Judge = Callable[[dict[str, str]], Rejection | None]
 
 
 def recorded() -> MemoryLaunches:
-    """A launch whose second output was there before it: the program had called the kernel twice."""
+    """A launch whose later outputs were there before it: the program had called the kernel twice."""
     source = MemoryLaunches()
     x, y, a = 1.0 + np.arange(COUNT) / COUNT, np.full(COUNT, 0.5), 3.0
     z, scale, launches = 2.0 * np.sqrt(x), np.array([0.0, 2.0]), np.array([7], np.int32)
     arguments = np.array([COUNT, 0], np.int32).tobytes() + np.array([a]).tobytes()
-    arguments += np.array([X, Y, Z], np.uint64).tobytes()
+    arguments += np.array([X, Y, Z, ORDER], np.uint64).tobytes()
+    order = np.arange(COUNT - 1, -1, -1, dtype=np.int32)
     launch = make_launch(
-        [source.region(X, x, x), source.region(Y, y, a * x + y), source.region(Z, z, z)],
+        [
+            source.region(X, x, x),
+            source.region(Y, y, a * x + y),
+            source.region(Z, z, z),
+            source.region(ORDER, order, order),
+        ],
         [source.variable("scale", scale, scale), source.variable("launches", launches, launches + 1)],
         arguments,
         name="relax",
         grid=(8, 1, 1),
         block=(128, 1, 1),
     )
-    places = ((0, 4), (8, 8), (16, 8), (24, 8), (32, 8))
+    places = ((0, 4), (8, 8), (16, 8), (24, 8), (32, 8), (40, 8))
     source.add(msgspec.structs.replace(launch, parameters=tuple(Parameter(*place) for place in places)))
     return source
 

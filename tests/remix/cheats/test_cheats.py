@@ -25,6 +25,7 @@ HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 CHEATS = {
     # read the reference's output, old or freed
     "leaves what a former launch wrote": ([(Z, "")], Stage.HELD_OUT, "mismatch"),
+    "leaves integers that a former launch wrote": ([("order[i] = n - 1 - i;", "")], Stage.HELD_OUT, "mismatch"),
     "copies what lies where results were freed": (
         [(Y, "y[i] = x[(1l << 33) + i];")],
         Stage.CORRECT,
