@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -47,7 +48,7 @@ class Finals:
         self._script = script
         self._noise = noise
 
-    def decide(
+    async def decide(
         self, state: SearchState, baseline: Evaluation, source: SourceKernel, winner_of: Callable[[Elite], Winner]
     ) -> Result:
         """The verdict on the archive's best; ``winner_of`` gives an elite's source."""
@@ -55,9 +56,9 @@ class Finals:
         if not chosen:
             return no_improvement(self._plan, baseline, "no rewrite was faster in the search")
         self._begin(len(chosen))
-        _, measured = self._measure(1, chosen)
+        _, measured = await self._measure(1, chosen)
         for elite in self._ranked(chosen, measured):
-            against_itself, (second,) = self._measure(2, [elite])
+            against_itself, (second,) = await self._measure(2, [elite])
             if second.status is Status.OK and second.ratio is not None:
                 return self._verdict(elite, second, against_itself, source, winner_of(elite))
         return no_improvement(self._plan, baseline, "no finalist passed again in fresh processes")
@@ -76,24 +77,27 @@ class Finals:
         first = min((elite for median, elite in valid if median <= limit), key=_size)
         return [first, *(elite for _, elite in valid if elite is not first)]
 
-    def _measure(self, number: int, chosen: Sequence[Elite]) -> tuple[Evaluation, list[Evaluation]]:
+    async def _measure(self, number: int, chosen: Sequence[Elite]) -> tuple[Evaluation, list[Evaluation]]:
         known = self._recorded(number, chosen)
         numbers = (None, *(elite.n for elite in chosen))
         candidates = (Candidate(), *(elite.candidate for elite in chosen))
         processes: list[list[Evaluation]] = []
         for process in range(PROCESSES[number - 1]):
-            evaluations = known[process] if known else self._in_a_process(number, candidates)
+            evaluations = known[process] if known else await self._in_a_process(number, candidates)
             for n, evaluation in zip(numbers, evaluations, strict=True):
                 self._emit(Final(at=time.time(), kernel=self._plan.kernel, n=n, round=number, evaluation=evaluation))
             processes.append(evaluations)
         together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
         return together[0], together[1:]
 
-    def _in_a_process(self, number: int, candidates: Sequence[Candidate]) -> list[Evaluation]:
-        with self._open() as evaluator:
-            plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
+    async def _in_a_process(self, number: int, candidates: Sequence[Candidate]) -> list[Evaluation]:
+        plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
+        evaluator = await asyncio.to_thread(self._open)
+        try:
             futures = [evaluator.submit(candidate, plan) for candidate in candidates]
-            return [future.result() for future in futures]
+            return list(await asyncio.gather(*map(asyncio.wrap_future, futures)))
+        finally:
+            evaluator.close()
 
     def _recorded(self, number: int, chosen: Sequence[Elite]) -> list[list[Evaluation]]:
         """A transcript's evaluations of these finalists, by process; empty when one is missing."""

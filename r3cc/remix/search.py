@@ -166,9 +166,9 @@ class Remixer:
             self._company.watcher.kernel_begins(plan, run.state.verdicts, run.limits.proposals)
             self._journal.add(Stop, kernel=plan.kernel, reason=await run.until_stopped())
         live.close()
-        return await asyncio.to_thread(self._finals, target, run.state, baseline)
+        return await self._finals(target, run.state, baseline)
 
-    def _finals(self, target: Target, state: SearchState, baseline: Baseline) -> Result:
+    async def _finals(self, target: Target, state: SearchState, baseline: Baseline) -> Result:
         def winner_of(elite: Elite) -> Winner:
             values = self._values.get(elite.candidate.variant or "", {})
             return Winner(target.resolve(elite.texts, values), values)
@@ -176,7 +176,7 @@ class Remixer:
         script = Memory(target.plan.kernel, self._script) if self._script else None
         begin = partial(self._company.watcher.finals_begin, target.plan)
         finals = Finals(target.plan, target.open_evaluator, self._journal.append, begin, script, baseline.noise)
-        return finals.decide(state, baseline.evaluation, target.builder.source, winner_of)
+        return await finals.decide(state, baseline.evaluation, target.builder.source, winner_of)
 
     @property
     def _values(self) -> dict[str, dict[str, str]]:
