@@ -55,7 +55,12 @@ $(VENV)/.installed: $(VENV)/.build-tools scripts/link_cuda_wheels.py $(NATIVE_SO
 demo: setup
 	scripts/demo.sh
 
-test: setup
+$(VENV)/.test-packages: scripts/install_system_packages.sh
+	scripts/install_system_packages.sh test
+	@mkdir -p $(VENV)
+	@touch $@
+
+test: $(VENV)/.test-packages setup
 	ruff check .
 	ruff format --check .
 	mypy

@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs the Debian packages that R3 builds and tests with, those that are missing. Needs root, or sudo.
+# Installs the Debian packages that R3 is built with, those that are missing; with "test" what only tests need, too.
+# Needs root, or sudo.
 set -eu
 
 packages="build-essential cmake ninja-build ccache git python3-venv
 clang-22 llvm-22-dev lld-22 clang-tools-22 llvm-22-tools clang-format-22
 bubblewrap libclang1-22
-libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev
-openmpi-bin libopenmpi-dev"
+libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev"
+if [ "${1:-}" = test ]; then
+  packages="$packages
+openmpi-bin libopenmpi-dev libamdhip64-dev rocm-device-libs autoconf automake meson chromium"
+fi
 
 missing=
 for package in $packages; do
