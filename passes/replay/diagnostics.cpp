@@ -37,7 +37,7 @@ static void readOccupancy(const DiagnosticInfoOptimizationBase &Remark, Diagnost
   StringRef Text = StringRef(Message).trim();
   int64_t Waves;
   if (Text.consume_front("Occupancy [waves/SIMD]: ") && !Text.getAsInteger(10, Waves))
-    Sink.Occupancy[Remark.getFunction().getName()] = Waves;
+    Sink.Occupancy[Remark.getFunction().getName().str()] = Waves; // owned: the module goes first
 }
 
 bool DiagnosticCollector::handleDiagnostics(const DiagnosticInfo &Info) {
