@@ -49,8 +49,10 @@ class Syntax:
 
     @cached_property
     def function(self) -> Node | None:
-        """The region's function definition."""
-        return next(self.all("function_definition"), None)
+        """The region's function: the kernel, else the last one, since helpers stand above what they help."""
+        functions = list(self.all("function_definition"))
+        kernels = [each for each in functions if "__global__" in text_of(each).partition("{")[0]]
+        return next(reversed(kernels or functions), None)
 
     @cached_property
     def body(self) -> Node | None:

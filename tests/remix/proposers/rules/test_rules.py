@@ -197,6 +197,19 @@ def test_whole_numbers_are_not_divided_by_reciprocals() -> None:
             assert "i / 2" in each.text and "(i / n)" in each.text
 
 
+def test_helpers_above_a_kernel_are_not_taken_for_it() -> None:
+    helper = "__device__ double twice(double *x) {\n  return 2 * *x;\n}\n\n"
+    for each in rewrites({"tree_sum": helper + REGIONS["tree_sum"]}):
+        assert each.text.startswith(helper), each.rule
+
+
+def test_templates_and_linkage_stand_before_a_kernel() -> None:
+    for head in ("template <typename T>\n", 'extern "C" ', "template <int N> __launch_bounds__(N)\n"):
+        found = rewrites({"tree_sum": head + REGIONS["tree_sum"]})
+        assert {"reduction_tail", "restrict"} <= {each.rule for each in found}
+        assert all(each.text.startswith(head) for each in found)
+
+
 def test_text_that_does_not_parse_is_left_alone() -> None:
     assert rewrites({"f": "__global__ void f(int n { for (;;"}) == []
     assert called(next(Syntax("void f() { g(1); }").all("call_expression"))) == "g"
