@@ -44,7 +44,7 @@ class AnthropicWire:
 
     def request(self, prompt: Prompt) -> dict[str, Any]:
         """The arguments of a call for ``prompt``."""
-        blocks = _blocks(prompt.blocks)
+        blocks = _blocks(tuple(block for block in prompt.blocks if block.text))  # empty ones are refused
         extra: dict[str, Any] = {"output_config": {"effort": self._effort}} if self._effort else {}
         return {
             "model": self._model,
