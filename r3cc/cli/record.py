@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from pathlib import Path
 
 import click
@@ -139,7 +140,8 @@ def report(store: Store, path: Path, recording: Recording) -> None:
 
 def _ending(recording: Recording) -> str:
     status = recording.exit_status or 0
-    how = f"ended by signal {status - 128}" if status > 128 else f"exit status {status}"
+    by_signal = status - 128 in signal.valid_signals()  # 255 is an exit status: what exit(-1) gives
+    how = f"ended by signal {status - 128}" if by_signal else f"exit status {status}"
     return f"{human_time(recording.wall_ns)}, {how}"
 
 

@@ -72,6 +72,12 @@ def test_the_exit_status_is_the_applications(run_r3: R3, tmp_path: Path, status:
     assert run_r3("record", "--", *application(tmp_path, status=status)).exit_code == status
 
 
+def test_a_high_exit_status_is_no_signal(run_r3: R3, tmp_path: Path) -> None:
+    result = run_r3("record", "--", *application(tmp_path, status=255))
+    assert result.exit_code == 255
+    assert "exit status 255" in result.stderr
+
+
 def test_a_signal_ends_r3_with_128_and_its_number(run_r3: R3) -> None:
     result = run_r3("record", "--", "sh", "-c", "kill -SEGV $$")
     assert result.exit_code == 139
