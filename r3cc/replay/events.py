@@ -136,7 +136,7 @@ class Incumbent(Event, frozen=True, tag="incumbent"):
 
 
 class Stop(Event, frozen=True, tag="stop"):
-    """A kernel's search ends, and why: budget, time, plateau or exhausted. An interrupted one has no such line."""
+    """A kernel's search ends, and why: budget, time, plateau, floor or exhausted. An interrupted one has none."""
 
     kernel: str
     reason: str

@@ -37,6 +37,14 @@ def _fill_rate(device: Device, size: int) -> float:
         device.release(address)
 
 
+def floor_ns(shortest: float) -> float:
+    """Nanoseconds that writing takes at the rate of R3's own fills: no kernel that changes as much gets far below it.
+
+    A lower bound: what is read is not counted, since a capture does not tell what of its memory is read.
+    """
+    return shortest * _MARGIN
+
+
 def shortest_ns(changed: int, rate: float) -> float:
     """Nanoseconds below which a kernel that has to change so many bytes did not do it."""
     return changed / rate * 1e9

@@ -131,6 +131,8 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The kernel's time per launch in the application, weighted likewise; 0 when it was not taken."""
     mark_overhead_ns: float = 0.0
     """What was subtracted from each marked time: the cost of the marks themselves, calibrated on the device."""
+    floor_ns: float = 0.0
+    """Time a launch that writing what it changes takes on the device; 0 when it was not asked for."""
     resources: dict[str, int] = {}
     """Registers, spills, shared bytes, … as the device's tool reports them."""
     phases_ns: dict[str, int] = {}

@@ -28,7 +28,7 @@ from r3cc.devices.base import (
 )
 from r3cc.replay import elements
 from r3cc.replay.facts import KernelFacts
-from r3cc.replay.floor import shortest_ns, write_rate
+from r3cc.replay.floor import floor_ns, shortest_ns, write_rate
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
@@ -82,6 +82,7 @@ class Measurement(msgspec.Struct, frozen=True):
     l2: L2State | None = None
     app_ns: float = 0.0
     mark_overhead_ns: float = 0.0
+    floor_ns: float = 0.0
     resources: dict[str, int] = {}
     phases_ns: dict[str, int] = {}
     reference_failed: bool = False
@@ -302,10 +303,12 @@ class ReplaySession:
                     case.shortest_ns = shortest_ns(_changed_bytes(self._source, case.launch), self._write_rate)
             floor += case.weight * case.shortest_ns
             weight += case.weight
-        if measured.time_ns.median >= floor / weight:
+        time_ns = measured.time_ns.median
+        measured = msgspec.structs.replace(measured, floor_ns=floor_ns(floor / weight))
+        if time_ns >= floor / weight:
             return measured
         least = f"writing what changes takes {floor / weight:.0f} ns"
-        message = f"too good: {measured.time_ns.median:.0f} ns a launch, but {least}"
+        message = f"too good: {time_ns:.0f} ns a launch, but {least}"
         return msgspec.structs.replace(measured, status=Status.REJECTED, message=message)
 
     def _perturbed_case(self, case: _Case) -> _Case | None:

@@ -23,6 +23,8 @@ PENALTY = 0.1
 PATIENCE = 6
 """Proposals per knob without an improvement beyond noise that make a plateau."""
 LEAST_PATIENCE = 80
+NEAR_FLOOR = 1.1
+"""Times the kernel's floor at which a search has found what there is."""
 SEED = "seed"
 """Source of proposals that every search begins with."""
 MINIMIZE = "minimize"
@@ -107,6 +109,14 @@ class KernelSearch:
         """No improvement beyond noise for as many evaluations as the space's size deserves."""
         patience = max(LEAST_PATIENCE, PATIENCE * (len(self.space.knobs) + 4))
         return self.evaluations - self._last_gain >= patience
+
+    @property
+    def at_floor(self) -> bool:
+        """The incumbent takes hardly longer than writing its results does: there is nothing left to find."""
+        baseline = self._baseline.time_ns
+        if baseline is None or not self._baseline.floor_ns:
+            return False
+        return math.exp(self.best_loss) * baseline.median <= NEAR_FLOOR * self._baseline.floor_ns
 
     def ask(self, n: int) -> Asked | None:
         """The next proposal, numbered ``n``; None when there is nothing new to propose.

@@ -262,6 +262,8 @@ class KernelRun:
             return "exhausted"
         if (reason := self._allowance.spent(self._search.evaluations)) is not None:
             return reason
+        if self._search.at_floor:
+            return "floor"
         return "plateau" if self._search.plateau else None
 
     def _write_down(self, asked: Asked) -> None:

@@ -40,7 +40,7 @@ from r3cc.tune.budget import Limits
 from r3cc.tune.journal import Journal
 from r3cc.tune.search import Target, Tuner
 from r3cc.tune.watcher import Silent
-from tests.tune.synthetic import Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
+from tests.tune.synthetic import BASELINE_NS, Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
 
 SEEDS = itertools.count()
 
@@ -344,6 +344,22 @@ def test_without_a_limit_the_search_stops_at_the_plateau(tmp_path: Path) -> None
     (stop,) = kinds(tmp_path / "log", Stop)
     assert isinstance(stop, Stop)
     assert stop.reason == "plateau"
+
+
+def test_a_search_that_has_reached_the_kernels_floor_stops(tmp_path: Path) -> None:
+    class Floored(SyntheticEvaluator):
+        def baseline(self) -> Evaluation:
+            return msgspec.structs.replace(super().baseline(), floor_ns=0.75 * BASELINE_NS)
+
+    def one_pass(candidate: Candidate) -> float | Status:
+        return 0.8 if "slsr" in (candidate.pipeline or "") else 1.0
+
+    run(tmp_path / "log", model=one_pass, budget=None, open_evaluator=lambda: Floored(one_pass))
+    (stop,) = kinds(tmp_path / "log", Stop)
+    assert isinstance(stop, Stop)
+    assert stop.reason == "floor"
+    best = min(a.loss for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer))
+    assert best < -0.18
 
 
 def test_a_time_limit_stops_the_search(tmp_path: Path) -> None:
