@@ -18,6 +18,7 @@ from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.tune.blocks import Shape
 from r3cc.tune.found import Library
+from r3cc.tune.amd_knobs import AMD_KERNEL_KNOBS, AMD_MODULE_KNOBS
 from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
@@ -171,7 +172,7 @@ def on(workers: Workers | None, opener: Opener) -> Opener:
 
 def unit_knobs(chosen: Sequence[Choice]) -> tuple[Knob, ...]:
     """Module-scope knobs that every one of a unit's kernels may have."""
-    each = [allowed(MODULE_KNOBS, choice.options.numerics, choice.device != "cpu") for choice in chosen]
+    each = [allowed(every_knob(choice.device)[1], choice.options.numerics, choice.device != "cpu") for choice in chosen]
     return tuple(knob for knob in each[0] if all(knob in knobs for knobs in each))
 
 
@@ -194,9 +195,15 @@ def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) 
     return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline, constants=special)
 
 
+def every_knob(device: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:
+    """Knobs of kernels and of modules on a kind of device."""
+    return (AMD_KERNEL_KNOBS, AMD_MODULE_KNOBS) if device.startswith("hip") else (KERNEL_KNOBS, MODULE_KNOBS)
+
+
 def knobs_of(choice: Choice) -> tuple[Knob, ...]:
     """Knobs of the kernel, and of its module where it is alone in it."""
-    knobs = (*KERNEL_KNOBS, *MODULE_KNOBS) if choice.alone else KERNEL_KNOBS
+    of_kernel, of_module = every_knob(choice.device)
+    knobs = (*of_kernel, *of_module) if choice.alone else of_kernel
     return allowed(knobs, choice.options.numerics, choice.device != "cpu")
 
 
