@@ -12,9 +12,10 @@ from r3cc.cli.options import Duration, json_option, store_option
 from r3cc.cli.output import print_json, print_table, say
 from r3cc.errors import UsageError
 from r3cc.replay.events import AnyEvent, read_log
+from r3cc.report.bench import BenchReport
 from r3cc.report.explain import explain, lines
 from r3cc.report.export import commands, t4, table
-from r3cc.report.page import write_page
+from r3cc.report.page import read_bench, write_page
 from r3cc.report.search import SearchReport, search_report
 from r3cc.report.table import headings, kernel_table, status_table
 from r3cc.store import Store
@@ -30,6 +31,12 @@ EXPORTS = ("t4", "csv", "commands")
 @click.option(
     "--follow", type=Duration(), metavar="DURATION", help="Write the page anew so often until the search ends."
 )
+@click.option(
+    "--bench",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="What `r3 bench --json` printed, for the page.",
+)
 @click.option("--explain", "explained", is_flag=True, help="Print what each change of a winner buys.")
 @click.option(
     "--export", type=click.Choice(EXPORTS), help="Print T4 JSON, CSV, or the commands that rebuild the winners."
@@ -40,6 +47,7 @@ def report(
     search: str | None,
     html: Path | None,
     follow: float | None,
+    bench: Path | None,
     explained: bool,
     export: str | None,
     as_json: bool,
@@ -48,14 +56,15 @@ def report(
 
     The page of --html has everything in itself: charts, tables, the commands that make each number again.
     """
-    if follow is not None and html is None:
-        raise UsageError("--follow writes a page: name it with --html")
+    if html is None and (follow is not None or bench is not None):
+        raise UsageError("--follow and --bench are about a page: name it with --html")
+    measured = read_bench(bench) if bench is not None else None
     with Store.open(store) as opened:
         found = opened.searches.find(search)
         if export is not None or explained:
             _print_log(opened, read_log(found.events_path), export, as_json)
             return
-        summary = search_report(opened, found) if html is None else _write(opened, found, html, follow)
+        summary = search_report(opened, found) if html is None else _write(opened, found, html, follow, measured)
     if as_json:
         print_json(summary)
     elif html is None:
@@ -88,12 +97,12 @@ def print_report(summary: SearchReport) -> None:
     print_table(status_table(summary))
 
 
-def _write(store: Store, search: Search, path: Path, follow_s: float | None) -> SearchReport:
+def _write(store: Store, search: Search, path: Path, follow_s: float | None, bench: BenchReport | None) -> SearchReport:
     """Write the page once, or until the search is complete."""
     refresh = None if follow_s is None else max(1, round(follow_s))
-    summary = write_page(store, search, path, refresh)
+    summary = write_page(store, search, path, refresh, bench)
     while follow_s is not None and not summary.complete:
         time.sleep(follow_s)
-        summary = write_page(store, search, path, refresh)
+        summary = write_page(store, search, path, refresh, bench)
     say(f"wrote {path}: search {search.id}, {path.stat().st_size // 1024} KiB")
     return summary

@@ -13,11 +13,12 @@ from typing import Any
 import msgspec
 
 from r3cc import __version__
-from r3cc.errors import R3Error
+from r3cc.errors import R3Error, UsageError
 from r3cc.replay.events import Answer, AnyEvent, Begin, Proposal, Session, read_log
 from r3cc.replay.model import Candidate, Interval, Status
 from r3cc.report import charts, commands, table
 from r3cc.report.archive import Archive, RemixReport, proposers_of, remix_report
+from r3cc.report.bench import BenchReport, lines
 from r3cc.report.explain import Explanation, explain
 from r3cc.report.levels import LevelShare, level_shares, levels_of
 from r3cc.report.search import KernelReport, SearchReport, search_report
@@ -81,10 +82,19 @@ class TimelineRow(msgspec.Struct, frozen=True):
     colour: int
 
 
+class BenchSection(msgspec.Struct, frozen=True):
+    """The application as a whole, as `r3 bench` measured it."""
+
+    report: BenchReport
+    forest: charts.Forest
+    lines: tuple[str, ...]
+
+
 class Page(msgspec.Struct, frozen=True):
     """Everything that the template draws."""
 
     report: SearchReport
+    bench: BenchSection | None
     r3: str
     refresh_s: int | None
     """The browser loads the page again after so long; None for a page that is finished."""
@@ -100,31 +110,34 @@ class Page(msgspec.Struct, frozen=True):
     commands: tuple[Command, ...]
 
 
-def write_page(store: Store, search: Search, path: Path, refresh_s: int | None = None) -> SearchReport:
+def write_page(
+    store: Store, search: Search, path: Path, refresh_s: int | None = None, bench: BenchReport | None = None
+) -> SearchReport:
     """Write the page of a search; the file appears whole or not at all. Gives what it reports.
 
     ``refresh_s`` makes a browser load the page of an unfinished search again. Raises R3Error, also where the extra
     ``report`` is not installed.
     """
-    page = page_of(store, search, refresh_s)
+    page = page_of(store, search, refresh_s, bench)
     temporary = path.with_name(path.name + ".new")
     temporary.write_text(render(page), encoding="utf-8")
     temporary.replace(path)
     return page.report
 
 
-def page_of(store: Store, search: Search, refresh_s: int | None = None) -> Page:
+def page_of(store: Store, search: Search, refresh_s: int | None = None, bench: BenchReport | None = None) -> Page:
     """The page's content. Raises R3Error for a damaged log."""
     events = read_log(search.events_path)
-    lines = list(read_events(search.events_path))
+    log = list(read_events(search.events_path))
     report = search_report(store, search)
     begin = events[0]
     assert isinstance(begin, Begin)
     recording, kernels, processes, wall_ns = _recorded(store, report.recording)
-    sections = tuple(_section(report, kernel, events, lines) for kernel in report.kernels)
+    sections = tuple(_section(report, kernel, events, log) for kernel in report.kernels)
     rows, outside = _timeline(kernels, wall_ns)
     return Page(
         report=report,
+        bench=_bench(bench) if bench is not None else None,
         r3=__version__,
         refresh_s=None if report.complete else refresh_s,
         recording=recording,
@@ -135,7 +148,7 @@ def page_of(store: Store, search: Search, refresh_s: int | None = None) -> Page:
         outside_ns=outside,
         forest=_forest(report),
         kernels=sections,
-        commands=_page_commands(report, recording, begin, events, lines),
+        commands=_page_commands(report, recording, begin, events, log),
     )
 
 
@@ -152,6 +165,25 @@ def render(page: Page) -> str:
     environment.filters["short"] = base_name
     environment.filters["duration"] = table.duration
     return environment.get_template(TEMPLATE).render(page=page, chart_width=charts.WIDTH, row=charts.ROW)
+
+
+def read_bench(path: Path) -> BenchReport:
+    """What `r3 bench --json` printed into a file. Raises UsageError for anything else."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=BenchReport)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise UsageError(f"{path} is not what `r3 bench --json` prints") from None
+
+
+def _bench(report: BenchReport) -> BenchSection:
+    """Measured arms, and the forecast among them."""
+    _, *others = report.benchmark.arms
+    rows = [(arm.name, arm.speedup, not arm.speedup.low <= 1 <= arm.speedup.high) for arm in others]
+    if report.forecast is not None:
+        rows.append(("forecast", report.forecast.speedup, False))
+    return BenchSection(report, charts.forest(rows), tuple(lines(report)))
 
 
 def _recorded(store: Store, identifier: str) -> tuple[Recording | None, list[Kernel], tuple[Process, ...], int]:
@@ -217,11 +249,11 @@ def _forest(report: SearchReport) -> charts.Forest | None:
 
 
 def _section(
-    report: SearchReport, kernel: KernelReport, events: Sequence[AnyEvent], lines: Sequence[dict[str, Any]]
+    report: SearchReport, kernel: KernelReport, events: Sequence[AnyEvent], log: Sequence[dict[str, Any]]
 ) -> KernelSection:
     answers = _answers(kernel.id, events)
     levels = level_shares(kernel.id, events)
-    remix = remix_report(kernel.id, lines)
+    remix = remix_report(kernel.id, log)
     explanation = next((each for each in explain(events) if each.kernel == kernel.id), None)
     return KernelSection(
         anchor=f"kernel-{kernel.id}",
@@ -305,10 +337,10 @@ def _page_commands(
     recording: Recording | None,
     begin: Begin,
     events: Sequence[AnyEvent],
-    lines: Sequence[dict[str, Any]],
+    log: Sequence[dict[str, Any]],
 ) -> tuple[Command, ...]:
     session = next((event for event in events if isinstance(event, Session)), None)
-    found = [Command("this search", commands.search_command(begin, session, proposers_of(lines)))]
+    found = [Command("this search", commands.search_command(begin, session, proposers_of(log)))]
     if recording is not None:
         found.insert(0, Command("the recording", commands.record_command(recording)))
     if any(kernel.improved for kernel in report.kernels):

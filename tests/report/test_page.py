@@ -7,21 +7,27 @@ import os
 import shutil
 import struct
 import subprocess
+import threading
+import time
 import zlib
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from r3cc.cli import r3
-from r3cc.replay.events import read_log
+from r3cc.replay.events import End, read_log
 from r3cc.replay.model import Interval
 from r3cc.report import charts
+from r3cc.report.bench import bench_report
 from r3cc.report.explain import explain
 from r3cc.report.levels import level_shares
 from r3cc.store import Store
+from r3cc.store.eventlog import EventLog
+from tests.apply.test_bench import expected, measured
 from tests.conftest import REDUCE
 from tests.report.pages import remix_search, tune_search, write_both
 
@@ -150,6 +156,45 @@ def test_a_page_of_a_running_search_loads_itself_again(small_store: Store, tmp_p
     complete = ("--search", tune_search(small_store).id, "--html", str(file))
     assert CliRunner().invoke(r3, [*following, *complete]).exit_code == 0  # it ends with the search
     assert "http-equiv" not in file.read_text()
+
+
+def test_a_page_follows_a_search_to_its_end(small_store: Store, tmp_path: Path) -> None:
+    search = tune_search(small_store, complete=False)
+    file = tmp_path / "page.html"
+    seen: list[str] = []
+
+    def finish() -> None:
+        while not file.exists():
+            time.sleep(0.02)
+        seen.append(file.read_text())
+        with EventLog(search.events_path) as log:
+            log.append(End(at=2.0))
+
+    thread = threading.Thread(target=finish)
+    thread.start()
+    options = ["report", "--store", str(small_store.path), "--search", search.id, "--html", str(file), "--follow", "1s"]
+    done = CliRunner().invoke(r3, options)
+    thread.join()
+    assert done.exit_code == 0
+    assert '<meta http-equiv="refresh" content="1">' in seen[0]
+    assert "http-equiv" not in file.read_text()
+
+
+def test_the_application_stands_beside_its_forecast(small_store: Store, tmp_path: Path) -> None:
+    search = tune_search(small_store)
+    report = bench_report("cpu", measured(Interval(1.2, 1.1, 1.3, 10)), expected(Interval(1.25, 1.2, 1.3, 40)), None)
+    bench, file = tmp_path / "bench.json", tmp_path / "page.html"
+    bench.write_bytes(msgspec.json.encode(report))
+    options = ["report", "--store", str(small_store.path), "--search", search.id]
+    assert CliRunner().invoke(r3, [*options, "--html", str(file), "--bench", str(bench)]).exit_code == 0
+    text = file.read_text()
+    assert "1.200x [1.100, 1.300] n=10" in text
+    assert "agrees with the forecast" in text
+    assert set(Outline(text).targets) <= set(Outline(text).ids)
+    assert CliRunner().invoke(r3, [*options, "--bench", str(bench)]).exit_code == 2
+    bench.write_text("{}")
+    done = CliRunner().invoke(r3, [*options, "--html", str(file), "--bench", str(bench)])
+    assert (done.exit_code, done.stderr) == (2, f"r3: {bench} is not what `r3 bench --json` prints\n")
 
 
 def test_intervals_stand_where_their_axis_says() -> None:
