@@ -11,6 +11,7 @@
 #include "compatibility.h"
 #include "compiler.h"
 #include "device_link.h"
+#include "explain.h"
 #include "hipcc.h"
 #include "launcher.h"
 #include "nvcc.h"
@@ -31,6 +32,8 @@ bool isCalled(const std::string &Program, const std::string &Name) {
   Result<std::string> Compiler = findCompiler(Mode);
   if (!Compiler)
     fail(Compiler.problem());
+  if (std::vector<std::string> Explained = withoutExplain(User); !Explained.empty())
+    explain(*Compiler, Mode, withRocm(withCompatibility(Explained)));
   std::vector<std::string> Asked = withRocm(withCompatibility(User));
   std::vector<std::string> Arguments = captureFlags(*Compiler, Mode, Asked);
   // R3's before the user's own: those win, and may end in "-- FILE".
