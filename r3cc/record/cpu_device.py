@@ -1,4 +1,4 @@
-"""What a program needs to run its kernels on the host: its modules lowered, and the cpu device as its CUDA or HIP runtime."""
+"""What a program needs to run its kernels on the host: its modules lowered, and a CUDA or HIP runtime of the host."""
 
 from __future__ import annotations
 

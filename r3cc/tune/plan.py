@@ -16,9 +16,9 @@ from r3cc.replay.events import KernelPlan
 from r3cc.replay.model import Numerics
 from r3cc.store import Store
 from r3cc.store.model import Kernel
+from r3cc.tune.amd_knobs import AMD_KERNEL_KNOBS, AMD_MODULE_KNOBS
 from r3cc.tune.blocks import Shape
 from r3cc.tune.found import Library
-from r3cc.tune.amd_knobs import AMD_KERNEL_KNOBS, AMD_MODULE_KNOBS
 from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
