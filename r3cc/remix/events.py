@@ -38,8 +38,8 @@ class LoopSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """Elites that join the archive before the prompt's list of elites grows."""
     migrate_every: int = 12
     """Verdicts between two migrations."""
-    repairs: int = 1
-    """Further rounds for an answer that cannot be built or is wrong, at most 2."""
+    repairs: int = 2
+    """Further rounds for an answer that cannot be built or is wrong; the last asks for whole regions."""
     tune_evaluations: int = 24
     """What the tuner may spend on one elite."""
     max_output_tokens: int = 16_000

@@ -48,7 +48,7 @@ SOURCE = SourceKernel(
         Region("half", "half.h", 7, 7 + len(HELPER), HELPER, kernel=False),
     ),
 )
-SETTINGS = LoopSettings(dimensions=("synchronisation", "access", "work"), tune_evaluations=0)
+SETTINGS = LoopSettings(dimensions=("synchronisation", "access", "work"), repairs=1, tune_evaluations=0)
 
 
 def knobs(text: str) -> dict[str, int]:

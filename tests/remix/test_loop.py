@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from r3cc.remix.events import Build, Decision, Failed, Reply, Request, Tuned, Verdict
@@ -74,8 +75,6 @@ def test_a_transcript_repeats_a_search_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_a_transcript_with_tuning_repeats_as_well(tmp_path: Path) -> None:
-    import msgspec
-
     settings = msgspec.structs.replace(SETTINGS, tune_evaluations=12)
     first = search(tmp_path / "first", [Scribe()], allowed=Allowed(proposals=8), settings=settings)
     assert first.of(Tuned)
@@ -195,6 +194,15 @@ def test_an_answer_that_cannot_be_used_is_asked_for_again(tmp_path: Path) -> Non
     assert not any(verdict.reason == "does_not_compile" for verdict in ran.of(Verdict))
 
 
+def test_the_last_repair_asks_for_whole_regions(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, repairs=2)
+    scribe = Scribe(spoil=lambda prompt: "```r3 region=k patch\n<<<<<<< SEARCH\nnone\n=======\n\n>>>>>>> REPLACE\n```")
+    ran = search(tmp_path / "log", [scribe], allowed=Allowed(proposals=1), settings=settings)
+    assert [len(prompt.blocks) for prompt in scribe.prompts] == [4, 5, 6]
+    assert ["no patches" in prompt.text for prompt in scribe.prompts] == [False, False, True]
+    assert [verdict.reason for verdict in ran.of(Verdict)] == ["search_missing"]
+
+
 @pytest.mark.parametrize("kind", list(FailureKind))
 def test_failures_of_every_kind_are_events(tmp_path: Path, kind: FailureKind) -> None:
     def spoil(prompt: Prompt) -> ProposerError | None:
@@ -270,8 +278,6 @@ def test_an_interrupt_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
 
 
 def test_parameters_are_left_to_the_tuner(tmp_path: Path) -> None:
-    import msgspec
-
     def spoil(prompt: Prompt) -> str:
         return "STRATEGY: open\n```r3 region=k\n  tile = R3_PARAM(t, 0, 1, 2, 3);\n```"
 
@@ -285,8 +291,6 @@ def test_parameters_are_left_to_the_tuner(tmp_path: Path) -> None:
 
 
 def test_a_transcript_of_a_transcript_knows_the_parameters(tmp_path: Path) -> None:
-    import msgspec
-
     def spoil(prompt: Prompt) -> str:
         return "STRATEGY: open\n```r3 region=k\n  tile = R3_PARAM(t, 0, 1, 2, 3);\n```"
 
