@@ -58,7 +58,7 @@ class SourceCompiler:
         self._folder = Path(self._scratch.name)
         self._source = command.source_path.read_bytes()
         self._sandbox = Sandbox(
-            readable=(*tool_folders(command), self._plugin.resolve().parent, *dependencies),
+            readable=(*tool_folders(command), self._plugin.parent, self._plugin.resolve().parent, *dependencies),
             folders=tuple(each for each in (command.directory, *command.folders(system=False)) if each.is_dir()),
         )
         self._spellings: dict[Path, set[str]] = {}
