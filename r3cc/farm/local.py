@@ -313,6 +313,7 @@ def _evaluation(candidate: Candidate, code: CodeObject, measured: Measurement) -
         l2=measured.l2,
         app_ns=measured.app_ns,
         mark_overhead_ns=measured.mark_overhead_ns,
+        by_shape=measured.by_shape,
         floor_ns=measured.floor_ns,
         resources={**code.resources, **measured.resources},
         phases_ns=phases,

@@ -108,6 +108,20 @@ class Mismatch(msgspec.Struct, frozen=True):
     max_rel: float
 
 
+class ShapeTime(msgspec.Struct, frozen=True):
+    """Times of the recorded launches of one shape."""
+
+    grid: Dim3
+    block: Dim3
+    shared: int
+    weight: float
+    """Launches of the application that they stand for."""
+    baseline_ns: float
+    """Mean of the launches' medians."""
+    ratio: float
+    """Candidate's time over the baseline's."""
+
+
 class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One candidate compiled, validated and timed on recorded launches of one kernel."""
 
@@ -131,6 +145,8 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The kernel's time per launch in the application, weighted likewise; 0 when it was not taken."""
     mark_overhead_ns: float = 0.0
     """What was subtracted from each marked time: the cost of the marks themselves, calibrated on the device."""
+    by_shape: tuple[ShapeTime, ...] = ()
+    """Where the launches that were timed have several shapes."""
     floor_ns: float = 0.0
     """Time a launch that writing what it changes takes on the device; 0 when it was not asked for."""
     resources: dict[str, int] = {}

@@ -32,7 +32,17 @@ from r3cc.replay.floor import floor_ns, shortest_ns, write_rate
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
-from r3cc.replay.model import Interval, L2State, LaunchConfiguration, Mismatch, Numerics, Status, TimingPlan
+from r3cc.replay.model import (
+    Dim3,
+    Interval,
+    L2State,
+    LaunchConfiguration,
+    Mismatch,
+    Numerics,
+    ShapeTime,
+    Status,
+    TimingPlan,
+)
 from r3cc.replay.perturbed import PerturbedLaunches
 from r3cc.replay.sampling import SHORTEST_NS, Runnable, Sampler, launches_per_sample, states
 from r3cc.replay.stages import Stage, Watch
@@ -82,6 +92,7 @@ class Measurement(msgspec.Struct, frozen=True):
     l2: L2State | None = None
     app_ns: float = 0.0
     mark_overhead_ns: float = 0.0
+    by_shape: tuple[ShapeTime, ...] = ()
     floor_ns: float = 0.0
     resources: dict[str, int] = {}
     phases_ns: dict[str, int] = {}
@@ -237,6 +248,7 @@ class ReplaySession:
             time_ns=_weighted(measured, _candidate),
             baseline_ns=_weighted(measured, _baseline),
             ratio=_ratio(measured),
+            by_shape=_by_shape(measured),
             mismatches=tuple(mismatches),
             launches=validated,
             l2=self._state,
@@ -559,6 +571,21 @@ def _weighted(measured: Sequence[_Samples], side: Callable[[_Samples], list[floa
 def _ratio(measured: Sequence[_Samples]) -> Interval:
     pairs = zip(_totals(measured, _candidate), _totals(measured, _baseline), strict=True)
     return interval([candidate / max(baseline, 1.0) for candidate, baseline in pairs])
+
+
+def _by_shape(measured: Sequence[_Samples]) -> tuple[ShapeTime, ...]:
+    """Times shape by shape; none where there is one shape."""
+    shapes: dict[tuple[Dim3, Dim3, int], list[_Samples]] = {}
+    for samples in measured:
+        launch = samples.case.launch
+        shapes.setdefault((launch.grid, launch.block, launch.shared), []).append(samples)
+    return tuple(_shape_time(*shape, group) for shape, group in shapes.items()) if len(shapes) > 1 else ()
+
+
+def _shape_time(grid: Dim3, block: Dim3, shared: int, group: Sequence[_Samples]) -> ShapeTime:
+    weight = sum(samples.case.weight for samples in group)
+    mean = sum(samples.case.weight * interval(samples.baseline).median for samples in group) / weight
+    return ShapeTime(grid, block, shared, weight, mean, _ratio(group).median)
 
 
 def _candidate(samples: _Samples) -> list[float]:

@@ -8,6 +8,7 @@ import msgspec
 
 from r3cc.replay.events import AnyEvent, Baseline, Begin, Final, Part, Result
 from r3cc.replay.model import Interval, Status
+from r3cc.report.shapes import SingleWinner, line, single_winner
 
 
 class PartReport(msgspec.Struct, frozen=True):
@@ -32,6 +33,8 @@ class Explanation(msgspec.Struct, frozen=True):
     before: dict[str, int]
     """What the device's tools say of the recorded build's code."""
     after: dict[str, int]
+    single_winner: SingleWinner | None = None
+    """Where launch shapes disagree."""
 
 
 def explain(events: Sequence[AnyEvent]) -> tuple[Explanation, ...]:
@@ -57,6 +60,7 @@ def _explanation(result: Result, name: str, events: Sequence[AnyEvent]) -> Expla
         parts=tuple(_part(event, result) for event in own if isinstance(event, Part)),
         before=baseline,
         after=finals[-1].resources if finals else {},
+        single_winner=single_winner(result.kernel, events),
     )
 
 
@@ -86,7 +90,8 @@ def lines(explanation: Explanation) -> list[str]:
         before, after = explanation.before.get(name), explanation.after.get(name)
         if before != after:
             found.append(f"  {name}: {before} before, {after} after")
-    return found
+    shapes = line(explanation.single_winner)
+    return [*found, f"  {shapes}"] if shapes is not None else found
 
 
 def _worth(part: PartReport) -> str:

@@ -42,7 +42,7 @@ class Marked(SyntheticEvaluator):
 
     def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
         self._mark.write_text(candidate.id)
-        time.sleep(0.1)
+        time.sleep(0.4)
         self._mark.unlink(missing_ok=True)
         return super()._evaluate(candidate, plan)
 
@@ -98,7 +98,9 @@ def test_parsl_workers_killed_at_random_change_nothing(on_the_path: Path) -> Non
         while not over.wait(draw.uniform(0.0, 0.1)) and len(killed) < 3:
             for worker in busy.iterdir():
                 with suppress(ProcessLookupError, FileNotFoundError):
-                    if (candidate := worker.read_text()) and candidate not in killed:
+                    # At work for a while yet: killed while it hands over a result, it would leave Parsl's queue locked.
+                    busy_for = time.time() - worker.stat().st_mtime
+                    if busy_for < 0.2 and (candidate := worker.read_text()) and candidate not in killed:
                         os.kill(int(worker.name), signal.SIGKILL)
                         killed.append(candidate)
                         worker.unlink()
@@ -110,7 +112,7 @@ def test_parsl_workers_killed_at_random_change_nothing(on_the_path: Path) -> Non
         storming = threading.Thread(target=storm)
         storming.start()
         try:
-            within = search(on_the_path / "storm", lambda: ExecutorEvaluator(opened.executor, opener, 1))
+            within = search(on_the_path / "storm", lambda: ExecutorEvaluator(opened.executor, opener, 1, 60.0))
         finally:
             over.set()
             storming.join()

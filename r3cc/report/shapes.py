@@ -1,0 +1,81 @@
+"""Where launch shapes disagree: what one winner for all of them costs against a winner for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from r3cc.replay.events import Answer, AnyEvent, Final, Result
+from r3cc.replay.model import Candidate, Dim3, Evaluation, ShapeTime, Status
+
+NOTABLE = 0.01
+"""Costs below this part of the time are not worth a word."""
+
+
+class ShapeWinner(msgspec.Struct, frozen=True):
+    """The best that the search saw for one shape."""
+
+    grid: Dim3
+    block: Dim3
+    shared: int
+    ratio: float
+    single: float
+    """The kernel's one winner there."""
+    candidate: Candidate
+
+
+class SingleWinner(msgspec.Struct, frozen=True):
+    """One winner for all shapes beside the best for each."""
+
+    cost: float
+    """Part of the time by which one winner is slower; as the search saw it, so an upper bound."""
+    shapes: tuple[ShapeWinner, ...]
+
+
+def single_winner(kernel: str, events: Sequence[AnyEvent]) -> SingleWinner | None:
+    """What a kernel's one verdict costs; None where its timed launches have one shape."""
+    own = [event for event in events if getattr(event, "kernel", None) == kernel]
+    result = next((event for event in own if isinstance(event, Result)), None)
+    if result is None:
+        return None
+    judged = [event.evaluation for event in own if isinstance(event, Answer)]
+    valid = [each for each in judged if each.status is Status.OK and each.by_shape]
+    winner = _winner(result, own)
+    if winner is None or not valid:
+        return None
+    best = tuple(_best(shape, valid) for shape in winner)
+    times = [shape.weight * shape.baseline_ns for shape in winner]
+    single = sum(time * each.single for time, each in zip(times, best, strict=True))
+    apart = sum(time * each.ratio for time, each in zip(times, best, strict=True))
+    return SingleWinner(single / apart - 1, best)
+
+
+def _winner(result: Result, own: Sequence[AnyEvent]) -> tuple[ShapeTime, ...] | None:
+    """Times of the winner by shape; the baseline's own, with ratios of 1, where there is none."""
+    finals = [event.evaluation for event in own if isinstance(event, Final) and event.n == result.n]
+    found = next((each.by_shape for each in reversed(finals) if each.by_shape), None)
+    if found is None or result.n is not None:
+        return found
+    return tuple(msgspec.structs.replace(shape, ratio=1.0) for shape in found)
+
+
+def _best(shape: ShapeTime, evaluations: Sequence[Evaluation]) -> ShapeWinner:
+    """The best evaluation for a shape; never worse than the winner."""
+    geometry = (shape.grid, shape.block, shape.shared)
+    ratio, candidate = shape.ratio, None
+    for evaluation in evaluations:
+        for each in evaluation.by_shape:
+            if (each.grid, each.block, each.shared) == geometry and each.ratio < ratio:
+                ratio, candidate = each.ratio, evaluation.candidate
+    return ShapeWinner(*geometry, ratio, shape.ratio, candidate or Candidate())
+
+
+def line(found: SingleWinner | None) -> str | None:
+    """What to say of it; None for nothing."""
+    if found is None or found.cost < NOTABLE:
+        return None
+    return (
+        f"one winner for all {len(found.shapes)} launch shapes costs at most {found.cost:.1%} "
+        "against a winner for each (as the search saw them)"
+    )
