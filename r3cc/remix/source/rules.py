@@ -37,9 +37,19 @@ def check_text(name: str, text: str, original: str) -> Rejection | None:
     """Why a region's new text may not be compiled; None if it may. What the original holds is allowed as often."""
     if len(text) > _MOST_BYTES:
         return _rejection("too_long", f"The text of '{name}' has more than {_MOST_BYTES} characters.")
+    if not _is_text(text):
+        return _rejection("strange_text", f"The text of '{name}' holds characters that no file can hold.")
     found = list(tokens(text))
     known = list(tokens(original))
     return _check_directives(name, found, known) or _check_tokens(name, found, known) or _check_balance(name, found)
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written to a file: half a surrogate pair cannot."""
+    try:
+        return bool(text.encode(errors="surrogateescape"))
+    except UnicodeEncodeError:
+        return False
 
 
 def _check_tokens(name: str, found: Sequence[Token], known: Sequence[Token]) -> Rejection | None:
