@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from r3cc.remix.budget import UNCAPPED, Budget, Caps, worst_of
 from r3cc.remix.events import Failed, Reply
 from r3cc.remix.journal import Journal
@@ -51,12 +53,19 @@ class Asker:
     """Asks the proposers of one kernel's search, and knows who can still be asked."""
 
     def __init__(
-        self, kernel: str, journal: Journal, own: Memory, proposers: Mapping[str, Proposer], limits: Limits
+        self,
+        kernel: str,
+        journal: Journal,
+        own: Memory,
+        script: Memory | None,
+        proposers: Mapping[str, Proposer],
+        limits: Limits,
     ) -> None:
-        """``own`` is what this search's log holds already: what it answers is not asked again."""
+        """``own`` is what this search's log holds already, ``script`` a transcript: what they answer is not asked."""
         self._kernel = kernel
         self._journal = journal
         self._own = own
+        self._script = script
         self._proposers = proposers
         self._limits = limits
         self._budget = Budget(limits.caps, lambda: journal.spent)
@@ -104,6 +113,9 @@ class Asker:
         if known is not None:
             return known
         common = {"n": n, "kernel": self._kernel, "round": round_, "proposer": name, "prompt": prompt.id}
+        repeated = self._script.answer(n, round_) if self._script is not None else None
+        if repeated is not None:
+            return self._journal.append(msgspec.structs.replace(repeated, at=time.time(), prompt=prompt.id))
         if not self.fits(name, prompt):
             message = "what it could cost is more than is left of --max-cost or --max-tokens"
             return self._journal.add(Failed, **common, kind=FailureKind.EXHAUSTED, message=message)

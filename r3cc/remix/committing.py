@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from functools import partial
 
+from r3cc.remix.asking import Limits
 from r3cc.remix.attempts import Attempts
 from r3cc.remix.cascade import Built, Judgement, duplicate
 from r3cc.remix.events import Tuned, Verdict
@@ -33,6 +34,7 @@ class Committer:
         state: SearchState,
         parts: Parts,
         attempts: Attempts,
+        limits: Limits,
     ) -> None:
         self._plan = plan
         self._journal = journal
@@ -41,6 +43,7 @@ class Committer:
         self._state = state
         self._parts = parts
         self._attempts = attempts
+        self._limits = limits
 
     async def commit(self, outcome: Outcome) -> None:
         """Compare with the proposals before it, tune what enters the archive, and write the verdict."""
@@ -77,7 +80,9 @@ class Committer:
         for memory in filter(None, (self._own, self._script)):
             if n in memory.tuned:
                 return self._repeated(memory, n)
-        if self._script is not None or ratio is None or ratio.median > WORTH_TUNING * self._state.best_ratio:
+        if self._script is not None or self._limits.time_is_over:
+            return None
+        if ratio is None or ratio.median > WORTH_TUNING * self._state.best_ratio:
             return None
         return await self._parts.tuner.tune(
             n, outcome.texts, built, ratio, self._journal, self._attempts.write_evaluation

@@ -71,12 +71,12 @@ class KernelRun:
         self._error: BaseException | None = None
         self._ceiling: int | None = None
         """Verdicts that may be committed before the next scripted batch is drawn; None without a script."""
-        self._asker = Asker(plan.kernel, journal, self._own, parts.proposers, limits)
+        self._asker = Asker(plan.kernel, journal, self._own, script, parts.proposers, limits)
         repeats = script is not None
         self._attempts = Attempts(
             plan, settings, noise, journal, self._own, self.state, self._asker, parts, repeats=repeats
         )
-        self._committer = Committer(plan, journal, self._own, script, self.state, parts, self._attempts)
+        self._committer = Committer(plan, journal, self._own, script, self.state, parts, self._attempts, limits)
 
     async def until_stopped(self) -> str:
         """Run to a limit; which one it was."""

@@ -38,6 +38,7 @@ class Memory:
         self._builds: dict[bytes, Built | Rejection] = {}
         self._evaluations: dict[tuple[str, str], Evaluation] = {}
         self._said: dict[tuple[int, int, str], Reply | Failed] = {}
+        self._answers: dict[tuple[int, int], Reply | Failed] = {}
         self._requests: dict[int, Request] = {}
         self._written: set[tuple[type, int, int]] = set()
         self.verdicts: set[int] = set()
@@ -67,6 +68,7 @@ class Memory:
                 self._evaluations[event.stage, evaluation.candidate.id] = evaluation
             case Reply() | Failed():
                 self._said[event.n, event.round, event.prompt] = event
+                self._answers[event.n, event.round] = event
             case Request(round=0):
                 self._requests[event.n] = event
             case Verdict():
@@ -95,6 +97,10 @@ class Memory:
     def said(self, n: int, round_: int, prompt: str) -> Reply | Failed | None:
         """What was said to this very prompt."""
         return self._said.get((n, round_, prompt))
+
+    def answer(self, n: int, round_: int) -> Reply | Failed | None:
+        """What was said in a proposal's round, whatever words asked for it: prompts change from version to version."""
+        return self._answers.get((n, round_))
 
     def built(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection | None:
         """What became of a rewrite."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from r3cc.remix import layout
 from r3cc.remix.events import Build, Decision, Failed, Reply, Request, Tuned, Verdict
 from r3cc.remix.model import FailureKind, Prompt, ProposerError
 from r3cc.remix.proposers.transcript import TranscriptProposer
@@ -105,6 +107,18 @@ def test_a_transcript_with_repairs_duplicates_and_failures_repeats_as_well(tmp_p
         again = search(tmp_path / f"again{number}", [TranscriptProposer(tmp_path / "first")], script=tmp_path / "first")
         assert again.archives == first.archives
         assert [v.reason for v in again.of(Verdict)] == [v.reason for v in first.of(Verdict)]
+
+
+def test_a_transcript_outlives_the_prompts_that_it_was_made_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = search(tmp_path / "first", [Scribe()])
+    shutil.copytree(layout.FOLDER, tmp_path / "prompts")
+    (tmp_path / "prompts" / "system.j2").write_text("You rewrite kernels, said in other words.")
+    monkeypatch.setattr(layout, "FOLDER", tmp_path / "prompts")
+    again = search(tmp_path / "again", [TranscriptProposer(tmp_path / "first")], script=tmp_path / "first")
+    assert again.archives == first.archives
+    assert {reply.prompt for reply in again.of(Reply)}.isdisjoint({reply.prompt for reply in first.of(Reply)})
 
 
 def killed(path: Path, after: int) -> None:
