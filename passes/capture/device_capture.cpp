@@ -6,6 +6,7 @@
 #include "capture/diagnostics.h"
 #include "capture/handoff_file.h"
 #include "capture/prefix_map.h"
+#include "capture/static_variables.h"
 #include "common/describe.h"
 #include "common/digest.h"
 
@@ -123,6 +124,8 @@ Capture captureModule(Module &M, const TargetMachine &Machine, const PipelineTun
   Cc1Command Cc1 = currentCc1Command();
   std::optional<HandoffFile> Handoff = HandoffFile::forDevice();
   UserCommand User = Handoff ? Handoff->userCommand() : UserCommand();
+  if (Cc1.relocatableDeviceCode && asksForCompatibility(User))
+    joinStaticVariables(M);
   PrefixMap Map(User.arguments);
   CapturedModule Captured{Cc1.unit(), Machine.getTargetCPU().str(), {}, captureBitcode(M, Level, Map)};
 
