@@ -6,6 +6,7 @@
 #include "replay/result.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
@@ -76,6 +77,28 @@ void widenScope(Instruction &I) {
     Store->setSyncScopeID(SyncScope::System);
 }
 
+/// Whether a text is a comment alone, which ROCm's libraries put between values that must not be moved.
+bool isComment(const CallInst &Call) {
+  const auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
+  return Asm && StringRef(Asm->getAsmString()).ltrim().starts_with(";") &&
+         !StringRef(Asm->getAsmString()).contains('\n');
+}
+
+/// A comment gives back the value that goes in.
+void removeComments(Function &F) {
+  for (Instruction &I : make_early_inc_range(instructions(F))) {
+    auto *Call = dyn_cast<CallInst>(&I);
+    if (!Call || !isComment(*Call))
+      continue;
+    bool Passes = Call->arg_size() == 1 && Call->getArgOperand(0)->getType() == Call->getType();
+    if (!Passes && !Call->getType()->isVoidTy())
+      continue;
+    if (Passes)
+      Call->replaceAllUsesWith(Call->getArgOperand(0));
+    Call->eraseFromParent();
+  }
+}
+
 /// What the engine does in place of AMD's runtime.
 void dropRuntimeBodies(Module &M) {
   for (StringRef Name :
@@ -117,9 +140,11 @@ Error prepareAmdgcn(Module &Device) {
     return E;
   dropRuntimeBodies(Device);
   inlineWaveOperations(Device);
-  for (Function &F : Device)
+  for (Function &F : Device) {
+    removeComments(F);
     for (Instruction &I : instructions(F))
       widenScope(I);
+  }
   return Error::success();
 }
 

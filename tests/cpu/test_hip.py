@@ -1,0 +1,70 @@
+"""HIP programs on the cpu device: built by r3-hipcc, recorded, replayed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from r3cc.errors import R3Error
+from r3cc.llvm import Passes
+from r3cc.record.options import RecordOptions
+from r3cc.record.run import record
+from r3cc.store import Store
+from r3cc.store.binary import read_binary
+from r3cc.toolchain.native import native_library
+from r3cc.toolchain.rocm import find_rocm_device_libraries
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = Path(__file__).parent / "programs/waves.hip"
+
+
+def hipcc() -> Path:
+    """The wrapper, beside the native libraries' prefix."""
+    try:
+        compiler = native_library("libR3Passes.so").parents[2] / "bin/r3-hipcc"
+    except R3Error as missing:
+        pytest.skip(str(missing))
+    headers = Path("/usr/include/hip/hip_runtime.h").is_file() or Path("/opt/rocm/include/hip/hip_runtime.h").is_file()
+    if not compiler.is_file() or not headers or find_rocm_device_libraries() is None:
+        pytest.skip("needs HIP's headers and ROCm's device libraries (Debian: libamdhip64-dev rocm-device-libs)")
+    return compiler
+
+
+def build(source: Path, target: Path, *flags: str) -> Path:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HIP", "ROCM"))}
+    command = [str(hipcc()), "-w", *flags, str(source), "-o", str(target)]
+    subprocess.run(command, check=True, env=environment)
+    return target
+
+
+@pytest.mark.parametrize("architecture", ["gfx90a", "gfx1030"])
+def test_waves_of_either_width(tmp_path: Path, architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
+    program = build(PROGRAM, tmp_path / "waves", f"--offload-arch={architecture}")
+    with Store.create(tmp_path / "store") as store:
+        finished = record(store, [str(program)], RecordOptions(), "cpu")
+        output = capfd.readouterr().out
+        assert finished.exit_status == 0, output
+        assert f"wave {64 if architecture == 'gfx90a' else 32}: passed" in output
+        assert "thread 7 of 100: 1.50 words" in output
+        kernels = {kernel.demangled.split("(")[0]: kernel for kernel in store.kernels(finished.id)}
+        assert kernels.keys() == {"sums", "votes", "other"}
+        assert all(kernel.recorded == 1 for kernel in kernels.values())
+
+
+@pytest.mark.parametrize("example", ["first-steps/saxpy.cu", "first-steps/constant_tables.cu", "cg/cg.cu"])
+def test_the_examples_are_hip_programs_too(tmp_path: Path, example: str) -> None:
+    flags = ("-x", "hip", "--offload-arch=gfx90a", "-I", str(ROOT / "examples/hip"))
+    command = [str(hipcc()), "-w", *flags, str(ROOT / "examples" / example), "-o", str(tmp_path / "app")]
+    subprocess.run(command, check=True)
+    with Store.create(tmp_path / "store") as store:
+        assert record(store, [str(tmp_path / "app")], RecordOptions(), "cpu").exit_status == 0
+
+
+def test_an_old_code_object_version_is_refused(tmp_path: Path) -> None:
+    program = build(PROGRAM, tmp_path / "waves", "--offload-arch=gfx90a", "-mcode-object-version=4")
+    (module,) = read_binary(program)
+    with pytest.raises(R3Error, match="mcode-object-version=5"):
+        Passes().lower_to_host(module.bitcode)
