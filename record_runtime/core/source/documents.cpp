@@ -145,6 +145,7 @@ std::string r3::kernelDocument(const Kernel &kernel) {
   return text({{"kind", "kernel"},
                {"module", kernel.description.module},
                {"name", kernel.description.name},
+               {"device", kernel.description.device},
                {"launches", kernel.launches},
                {"total_ns", total},
                {"timed", timed},

@@ -286,6 +286,7 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
     KernelDescription description;
     description.module = "foreign:graph";
     description.name = "(CUDA graph)";
+    description.device = describeProcess(settings).device;
     description.notRecordable = "launched as a CUDA graph";
     recorder().addForeignModule(description.module, "");
     kernel = &recorder().addKernel(description);

@@ -343,9 +343,16 @@ FAKE cuMemAllocHost_v2(void **address, std::size_t size) {
   return *address = std::calloc(size, 1), CUDA_SUCCESS;
 }
 FAKE cuMemHostAlloc(void **address, std::size_t size, unsigned) {
-  return *address = std::calloc(size, 1), CUDA_SUCCESS;
+  *address = std::calloc(size, 1);
+  std::lock_guard lock(device().mutex);
+  device().registered[reinterpret_cast<CUdeviceptr>(*address)] = size;
+  return CUDA_SUCCESS;
 }
-FAKE cuMemFreeHost(void *address) { return std::free(address), CUDA_SUCCESS; }
+FAKE cuMemFreeHost(void *address) {
+  std::lock_guard lock(device().mutex);
+  device().registered.erase(reinterpret_cast<CUdeviceptr>(address));
+  return std::free(address), CUDA_SUCCESS;
+}
 FAKE cuMemHostRegister_v2(void *address, std::size_t size, unsigned) {
   std::lock_guard lock(device().mutex);
   device().registered[reinterpret_cast<CUdeviceptr>(address)] = size;
@@ -504,6 +511,11 @@ FAKE cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, std::size_t *size
     cuMemcpy(to[i], from[i], sizes[i]);
   return CUDA_SUCCESS;
 }
+FAKE cuTexObjectCreate(CUtexObject *handle, const CUDA_RESOURCE_DESC *, const CUDA_TEXTURE_DESC *,
+                       const CUDA_RESOURCE_VIEW_DESC *) {
+  return *handle = 7, CUDA_SUCCESS;
+}
+FAKE cuTexObjectDestroy(CUtexObject) { return CUDA_SUCCESS; }
 FAKE cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream) {
   return cuMemsetD8_v2(to, value, count);
 }
@@ -727,6 +739,8 @@ const Exported exported[] = {
     PLAIN(cuMemHostUnregister),
     NAMED(cuMemAllocPitch, cuMemAllocPitch_v2),
     PLAIN(cuMemAllocFromPoolAsync),
+    PLAIN(cuTexObjectCreate),
+    PLAIN(cuTexObjectDestroy),
     PLAIN(cuPointerGetAttribute),
     PLAIN(cuPointerGetAttributes),
     NAMED(cuMemsetD2D8, cuMemsetD2D8_v2),

@@ -40,11 +40,22 @@ struct Global {
   const void *initial;
 };
 
-/// Begins as a fat binary does, so that its size can be told.
+/// A fat binary's description of PTX text that follows it.
+struct Piece {
+  std::uint16_t kind = 1, version = 0x101;
+  std::uint32_t headerSize = 64;
+  std::uint64_t payloadSize = 512;
+  std::uint32_t compressedSize = 0, options = 0, tool = 0x80008, architecture = 90, unused[2] = {0, 0};
+  std::uint64_t flags = 0x11, reserved = 0, uncompressedSize = 0;
+};
+
+/// Begins as a fat binary does, so that its size can be told, and PTX found in it.
 struct Image {
   std::uint32_t magic = 0xba55ed50;
   std::uint16_t version = 1, headerSize = 16;
   std::uint64_t size = sizeof(Image) - 16;
+  Piece piece;
+  char ptx[512] = "";
   char tag[8] = {'f', 'a', 'k', 'e', 'c', 'o', 'd', 'e'};
   int ptxVersion, binaryVersion;
   const Function *functions;

@@ -41,6 +41,8 @@
   F(cuPointerGetAttributes, cuPointerGetAttributes)                                                          \
   F(cuMemsetD2D8_v2, cuMemsetD2D8)                                                                           \
   F(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync)                                                               \
+  F(cuTexObjectCreate, cuTexObjectCreate)                                                                    \
+  F(cuTexObjectDestroy, cuTexObjectDestroy)                                                                  \
   F(cuGraphLaunch, cuGraphLaunch)                                                                            \
   F(cuDeviceGetCount, cuDeviceGetCount)                                                                      \
   F(cuMemGetAddressRange_v2, cuMemGetAddressRange)                                                           \
@@ -312,6 +314,19 @@ void foreign(int launches) {
   std::printf("foreign %g\n", sum(data, 1000));
 }
 
+/// The same with a texture, and with its handle's number after the texture is gone.
+void foreignTexture(int launches) {
+  CHECK(cuLibraryLoadData(&library, &foreignWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CUtexObject handle;
+  CHECK(cuTexObjectCreate(&handle, nullptr, nullptr, nullptr));
+  void *arguments[] = {&handle};
+  for (int i = 0; i < launches; ++i)
+    launch(function("_Z6sampley"), arguments);
+  CHECK(cuTexObjectDestroy(handle));
+  for (int i = 0; i < launches; ++i)
+    launch(function("_Z6sampley"), arguments);
+}
+
 /// A copy of the image, loaded as a module: found by its digest.
 void copied(int launches) {
   CUmodule module;
@@ -534,15 +549,31 @@ int main(int count, char **arguments) {
   if (scenario == "image")
     return std::fwrite(&noted_image, sizeof(noted_image), 1, stdout) != 1;
   connectDevice();
-  const std::pair<const char *, void (*)(int)> scenarios[] = {
-      {"basic", basic},         {"hidden", hiddenWrites}, {"fill", fill},
-      {"levels", levels},       {"managed", managed},     {"foreign", foreign},
-      {"copied", copied},       {"spinning", spinning},   {"other", otherLaunches},
-      {"capturing", capturing}, {"threads", threads},     {"asynchronous", asynchronous},
-      {"pinned", pinned},       {"pitched", pitched},     {"pooled", pooled},
-      {"textured", textured},   {"graphs", graphs},       {"devices", devices},
-      {"waiting", waiting},     {"warned", warned},       {"endedchild", endedChild},
-      {"fork", forking},        {"large", large},         {"cost", cost}};
+  const std::pair<const char *, void (*)(int)> scenarios[] = {{"basic", basic},
+                                                              {"hidden", hiddenWrites},
+                                                              {"fill", fill},
+                                                              {"levels", levels},
+                                                              {"managed", managed},
+                                                              {"foreign", foreign},
+                                                              {"copied", copied},
+                                                              {"spinning", spinning},
+                                                              {"other", otherLaunches},
+                                                              {"capturing", capturing},
+                                                              {"threads", threads},
+                                                              {"asynchronous", asynchronous},
+                                                              {"foreigntexture", foreignTexture},
+                                                              {"pinned", pinned},
+                                                              {"pitched", pitched},
+                                                              {"pooled", pooled},
+                                                              {"textured", textured},
+                                                              {"graphs", graphs},
+                                                              {"devices", devices},
+                                                              {"waiting", waiting},
+                                                              {"warned", warned},
+                                                              {"endedchild", endedChild},
+                                                              {"fork", forking},
+                                                              {"large", large},
+                                                              {"cost", cost}};
   for (auto [name, run] : scenarios)
     if (scenario == name)
       run(launches);

@@ -6,6 +6,7 @@
 #include "../fake_cuda/fake_image.h"
 
 #include <cstdint>
+#include <cstring>
 #include <thread>
 
 namespace {
@@ -76,6 +77,8 @@ fake::Image noted_image = {0xba55ed50,
                            1,
                            16,
                            sizeof(fake::Image) - 16,
+                           {},
+                           "",
                            {'f', 'a', 'k', 'e', 'c', 'o', 'd', 'e'},
                            90,
                            90,
@@ -93,6 +96,13 @@ ForeignImage foreignImage = [] {
   ForeignImage image;
   static_cast<fake::Image &>(image) = noted_image;
   image.size = sizeof(ForeignImage) - 16;
+  std::strcpy(image.ptx, ".version 8.0\n.target sm_90\n.address_size 64\n"
+                         ".visible .entry _Z5scalePffi(.param .u64 data) { .global .b8 inner[4]; ret; }\n"
+                         ".visible .entry _Z6sampley(.param .u64 handle) { ret; }\n"
+                         "// .global .b8 comment[4];\n"
+                         ".visible .global .align 8 .u64 counter = 1;\n"
+                         ".extern .global .align 8 .b8 elsewhere[8];\n"
+                         ".const .align 8 .b8 table[32] = {1, 2, 3, 4};\n");
   return image;
 }();
 fake::Wrapper foreignWrapper = {0x466243b1, 1, &foreignImage, nullptr};

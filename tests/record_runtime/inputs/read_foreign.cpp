@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Looks for a kernel's code in an image: IMAGE KERNEL PTX_VERSION BINARY_VERSION OUTPUT. Prints what it
+// found.
+#include "foreign_code.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+int main(int, char **arguments) {
+  std::ifstream file(arguments[1], std::ios::binary);
+  std::vector<char> content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  r3::cuda::ForeignImage image(content.data(), content.size());
+  auto code = image.find(arguments[2], std::atoi(arguments[3]), std::atoi(arguments[4]));
+  if (!code)
+    return 1;
+  std::printf("%s\n", code->format == r3::cuda::ForeignCode::Format::Cubin ? "cubin" : "ptx");
+  for (const std::string &name : code->variables)
+    std::printf("%s\n", name.c_str());
+  std::ofstream(arguments[5], std::ios::binary)
+      .write(reinterpret_cast<const char *>(code->image.data()), std::streamsize(code->image.size()));
+}

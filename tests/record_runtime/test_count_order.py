@@ -1,0 +1,54 @@
+"""Counts of a kernel are written in the order in which they were taken, also while the queue is full."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from r3cc.store.pack import PackReader, Record, RecordType
+from r3cc.toolchain.native import prefixes
+
+CORE = Path(__file__).parents[2] / "record_runtime/core"
+HEADERS = [Path("/usr/include") / name for name in ("zstd.h", "xxhash.h", "nlohmann/json.hpp")]
+PARTS = (
+    *("capture", "counts", "documents", "log", "pack", "plan"),
+    *("ranks", "reach", "recorder", "scalar_classes"),
+)
+THREADS, LAUNCHES = 8, 40
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("g++") is None or not all(header.exists() for header in HEADERS),
+    reason="needs g++ and the headers of zstd, xxhash and nlohmann-json",
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("order") / "count_order"
+    archive = next(prefixes()) / "record_runtime/core/libr3core.a"  # where the prefix is a build tree
+    core = [archive] if archive.is_file() else [CORE / f"source/{part}.cpp" for part in PARTS]
+    sources = [Path(__file__).parent / "inputs/count_order.cpp", *core]
+    includes = [f"-I{CORE / 'source'}", f"-I{CORE / 'include'}"]
+    subprocess.run(["g++", "-std=c++17", "-O1", *includes, *sources, "-o", built, "-lzstd", "-pthread"], check=True)
+    return built
+
+
+def test_no_older_count_follows_a_newer_one(program: Path, tmp_path: Path) -> None:
+    subprocess.run([program, tmp_path, str(THREADS), str(LAUNCHES)], check=True, timeout=120)
+    (pack,) = tmp_path.glob("*.r3pack")
+    reader = PackReader(pack)
+    counts = [
+        document["launches"]
+        for record in reader.scan()
+        if isinstance(record, Record) and record.type is RecordType.DOCUMENT
+        for document in [json.loads(reader.content(record))]
+        if document["kind"] == "kernel"
+    ]
+    reader.close()
+    assert len(counts) > LAUNCHES
+    assert counts == sorted(counts)
+    assert counts[-1] == THREADS * LAUNCHES
