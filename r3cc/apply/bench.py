@@ -7,6 +7,7 @@ counted. Every run's output is checked, and a run that fails, or fails its check
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -123,19 +124,17 @@ class _Runner:
             stdin=subprocess.DEVNULL,
             stdout=output,
             env=os.environ | dict(arm.environment),
-            start_new_session=self._plan.timeout_s is not None,  # else an interrupt at the terminal reaches it, too
+            start_new_session=True,  # so that it can be ended with all that it has started
         )
         try:
             return process.wait(self._plan.timeout_s)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _end(process, signal.SIGKILL)
             raise R3Error(
                 f"the {arm.name} command `{arm.command}` did not end within {self._plan.timeout_s:g} s"
             ) from None
         except BaseException:
-            process.terminate()
-            process.wait()
+            _end(process, signal.SIGTERM)
             raise
 
     def _check(self, arm: Arm, check: str, output: Path) -> None:
@@ -148,6 +147,13 @@ class _Runner:
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
             why = f": {said[-1]}" if said else ""
             raise R3Error(f"the check `{check}` refuses the output of the {arm.name} command `{arm.command}`{why}")
+
+
+def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """End a command's whole session."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+    process.wait()
 
 
 def _ending(status: int) -> str:
