@@ -41,7 +41,7 @@ string_view suffixOf(string_view Path) {
 }
 
 bool isSource(string_view Path) {
-  return isOneOf(suffixOf(Path), {".cu", ".c", ".cc", ".cxx", ".cpp", ".C", ".c++", ".cp"});
+  return isOneOf(suffixOf(Path), {".cu", ".hip", ".c", ".cc", ".cxx", ".cpp", ".C", ".c++", ".cp"});
 }
 
 /// What gcc takes in C with a warning.
