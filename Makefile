@@ -22,7 +22,7 @@ unexport R3_STORE R3_DEVICE R3_CONFIG R3_PREFIX
 QUIET := --quiet --quiet
 HAS_GPU := $(wildcard /dev/nvidia0)
 comma := ,
-EXTRAS := dev,toolchain,remix,farm,report$(if $(HAS_GPU),$(comma)cuda)
+EXTRAS := dev,toolchain,remix,farm,report,docs$(if $(HAS_GPU),$(comma)cuda)
 # Not the tests: their RUN lines have to stay on one line.
 FORMATTED := benchmarks examples passes record_runtime wrappers
 NATIVE_SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake wrappers passes record_runtime -type f)
@@ -73,7 +73,6 @@ lint: setup
 	git ls-files $(FORMATTED) | grep -E '\.(h|cpp|cu)$$' | xargs clang-format-22 --dry-run --Werror
 
 docs: setup
-	$(VENV)/bin/python -m pip install $(QUIET) --no-build-isolation --editable '.[$(EXTRAS),docs]'
 	NO_MKDOCS_2_WARNING=1 mkdocs build
 
 clean:

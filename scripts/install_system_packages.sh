@@ -7,8 +7,7 @@ set -eu
 packages="build-essential cmake ninja-build ccache git python3-venv
 clang-22 llvm-22-dev lld-22 clang-tools-22 llvm-22-tools clang-format-22
 bubblewrap libclang1-22
-libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev
-libamdhip64-dev rocm-device-libs"
+libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev"
 if [ "${1:-}" = test ]; then
   packages="$packages
 openmpi-bin libopenmpi-dev libamdhip64-dev rocm-device-libs autoconf automake meson chromium"
