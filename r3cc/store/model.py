@@ -93,6 +93,11 @@ class Kernel(msgspec.Struct, frozen=True):
     not_recordable: tuple[NotRecordable, ...]
 
     @property
+    def has_ir(self) -> bool:
+        """Whether its module carries IR: one recorded with ``--foreign`` doesn't, and can only be replayed."""
+        return not self.module.startswith("foreign:")
+
+    @property
     def id(self) -> str:
         """First 12 hex digits of the SHA-256 of ``module:name``."""
         return hashlib.sha256(f"{self.module}:{self.name}".encode()).hexdigest()[:12]

@@ -105,7 +105,7 @@ def by_default(kernels: Sequence[Kernel], options_of: OptionsOf) -> list[Kernel]
         if covered >= COVERED:
             break
         covered += kernel.share
-        if kernel.recorded and not options_of(kernel).skip:
+        if kernel.recorded and kernel.has_ir and not options_of(kernel).skip:
             chosen.append(kernel)
     return chosen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,11 @@ def test_kernels_up_to_nine_tenths_of_device_time_are_tuned() -> None:
 def test_what_cannot_or_shall_not_be_tuned_still_counts_as_covered() -> None:
     kernels = [kernel("a", 0.5, recorded=0), kernel("b", 0.35), kernel("c", 0.1), kernel("d", 0.05)]
     assert names(kernels, "b") == ["c"]
+
+
+def test_a_kernel_without_ir_is_left_out() -> None:
+    foreign = msgspec.structs.replace(kernel("a", 0.5), module="foreign:1")
+    assert names([foreign, kernel("b", 0.5)]) == ["b"]
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=6), st.integers(10, 1000))
