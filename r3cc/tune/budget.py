@@ -73,6 +73,10 @@ class Budget:
             parts.append(_Part(plan.kernel, weight, 1))
         self._parts = parts
 
+    def pause(self, seconds: float) -> None:
+        """Time that does not count: finals come on top."""
+        self._start += seconds
+
     def allowance(self, plan: KernelPlan) -> Allowance:
         """What a unit or kernel may spend of what those before it left."""
         at = next(number for number, part in enumerate(self._parts) if part.id == plan.kernel)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -154,10 +155,12 @@ class Tuner:
                 self._journal.add(Stop, kernel=plan.kernel, reason=run.until_stopped())
         chosen = finalists(search)
         self._watcher.finals_begin(plan, len(chosen))
+        began = time.monotonic()
         result = decide(plan, search, judged, chosen, subject.open_finals, self._journal.append)
         if result.n is not None:
             winner = search.judged[result.n].genotype
             measure_parts(plan.kernel, subject.space, winner, subject.open_search, self._journal.append)
+        self._budget.pause(time.monotonic() - began)
         return result
 
     def _baseline(self, subject: Subject, evaluator: Evaluator) -> Baseline:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import threading
-import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
@@ -33,17 +31,18 @@ CONFIG = Path(__file__).with_name("parsl_config.py")
 BUDGET = 12
 
 
-class Marked(SyntheticEvaluator):
-    """Says by a file, named for its process, that it is at work; takes its time, so that there is something to kill."""
+class Doomed(SyntheticEvaluator):
+    """Its process is killed in the middle of the first evaluation of every third candidate."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self._mark = folder / str(os.getpid())
+        self._folder = folder
 
     def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
-        self._mark.write_text(candidate.id)
-        time.sleep(0.4)
-        self._mark.unlink(missing_ok=True)
+        mark = self._folder / candidate.id
+        if candidate != Candidate() and zlib.crc32(candidate.id.encode()) % 3 == 0 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         return super()._evaluate(candidate, plan)
 
 
@@ -51,10 +50,10 @@ class SyntheticOpener(msgspec.Struct, frozen=True):
     """Opens a synthetic evaluator in a worker."""
 
     folder: Path | None = None
-    """Where a worker says that it is at work."""
+    """Where it stands which candidates have cost a worker its life."""
 
     def __call__(self) -> Evaluator:
-        return SyntheticEvaluator() if self.folder is None else Marked(self.folder)
+        return SyntheticEvaluator() if self.folder is None else Doomed(self.folder)
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -85,43 +84,22 @@ def on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_parsl_workers_killed_at_random_change_nothing(on_the_path: Path) -> None:
+def test_parsl_workers_that_are_killed_change_nothing(on_the_path: Path) -> None:
     pytest.importorskip("parsl")
-    busy = on_the_path / "workers"
-    busy.mkdir()
-    opener = SyntheticOpener(busy)
-    killed: list[str] = []
-    over = threading.Event()
-
-    def storm() -> None:
-        draw = random.Random(3)
-        while not over.wait(draw.uniform(0.0, 0.1)) and len(killed) < 3:
-            for worker in busy.iterdir():
-                with suppress(ProcessLookupError, FileNotFoundError):
-                    # At work for a while yet: killed while it hands over a result, it would leave Parsl's queue locked.
-                    busy_for = time.time() - worker.stat().st_mtime
-                    if busy_for < 0.2 and (candidate := worker.read_text()) and candidate not in killed:
-                        os.kill(int(worker.name), signal.SIGKILL)
-                        killed.append(candidate)
-                        worker.unlink()
-
+    graves = on_the_path / "graves"
+    graves.mkdir()
+    opener = SyntheticOpener(graves)
     with open_executor(f"parsl:{CONFIG}") as opened:
         assert opened.width == 3
-        evaluators = ExecutorEvaluator(opened.executor, opener, 1)
-        evaluators.baseline()
-        storming = threading.Thread(target=storm)
-        storming.start()
-        try:
-            within = search(on_the_path / "storm", lambda: ExecutorEvaluator(opened.executor, opener, 1, 60.0))
-        finally:
-            over.set()
-            storming.join()
+        within = search(on_the_path / "storm", lambda: ExecutorEvaluator(opened.executor, opener, 1))
     without = search(on_the_path / "calm", lambda: Single(SyntheticEvaluator()))
+    killed = {grave.name for grave in graves.iterdir()}
     assert killed
     assert [each.candidate for each in within] == [each.candidate for each in without]  # type: ignore[attr-defined]
     assert answered(on_the_path / "storm") == answered(on_the_path / "calm")
     lost = [event for event in map(decode_event, read_events(on_the_path / "storm")) if isinstance(event, Lost)]
     assert all("worker was lost" in event.message for event in lost)
+    assert len({event.n for event in lost}) == len(killed & answered(on_the_path / "storm").keys())
 
 
 class Single:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from r3cc.store.eventlog import EventLog
 from r3cc.store.model import Kernel
-from r3cc.tune.budget import Allowance, share_of
+from r3cc.tune.budget import Allowance, Budget, Limits, share_of
+from r3cc.tune.journal import Journal
 from r3cc.tune.plan import KernelOptions, by_default
+from tests.tune.synthetic import plan
 
 
 def kernel(name: str, share: float, recorded: int = 1) -> Kernel:
@@ -60,3 +66,12 @@ def test_a_tenth_is_kept_back_for_simplifying() -> None:
     assert allowance.spent(45) == "budget"
     assert not allowance.exhausted(49)
     assert allowance.exhausted(50)
+
+
+def test_finals_come_on_top_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    with EventLog(tmp_path / "log") as log:
+        budget = Budget(Limits(None, 10.0), Journal(log, ()), [plan("one")], ())
+        assert budget.allowance(plan("one")).deadline == 110.0
+        budget.pause(4.0)
+        assert budget.allowance(plan("one")).deadline == 114.0
