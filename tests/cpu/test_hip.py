@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from r3cc.errors import R3Error
 from r3cc.llvm import Passes
-from r3cc.record.options import RecordOptions
-from r3cc.record.run import record
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
 from r3cc.toolchain.native import native_library
@@ -40,18 +39,25 @@ def build(source: Path, target: Path, *flags: str) -> Path:
     return target
 
 
+def record(program: Path, store: Path) -> subprocess.CompletedProcess[str]:
+    """``r3 record --device cpu`` of a program."""
+    command = [sys.executable, "-c", "from r3cc.cli import main; main()", "record", "--store", str(store)]
+    return subprocess.run(
+        [*command, "--device", "cpu", "--", str(program)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
 @pytest.mark.parametrize("architecture", ["gfx90a", "gfx1030"])
-def test_waves_of_either_width(tmp_path: Path, architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_waves_of_either_width(tmp_path: Path, architecture: str) -> None:
     program = build(PROGRAM, tmp_path / "waves", f"--offload-arch={architecture}")
-    with Store.create(tmp_path / "store") as store:
-        finished = record(store, [str(program)], RecordOptions(), "cpu")
-        output = capfd.readouterr().out
-        assert finished.exit_status == 0, output
-        assert f"wave {64 if architecture == 'gfx90a' else 32}: passed" in output
-        assert "thread 7 of 100: 1.50 words" in output
-        kernels = {kernel.demangled.split("(")[0]: kernel for kernel in store.kernels(finished.id)}
-        assert kernels.keys() == {"sums", "votes", "other"}
-        assert all(kernel.recorded == 1 for kernel in kernels.values())
+    done = record(program, tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"wave {64 if architecture == 'gfx90a' else 32}: passed" in done.stdout
+    assert "thread 7 of 100: 1.50 words" in done.stdout
+    with Store.open(tmp_path / "store") as store:
+        kernels = {kernel.demangled.split("(")[0]: kernel for kernel in store.kernels(None)}
+    assert kernels.keys() == {"sums", "votes", "other"}
+    assert all(kernel.recorded == 1 for kernel in kernels.values())
 
 
 @pytest.mark.parametrize("example", ["first-steps/saxpy.cu", "first-steps/constant_tables.cu", "cg/cg.cu"])
@@ -59,8 +65,8 @@ def test_the_examples_are_hip_programs_too(tmp_path: Path, example: str) -> None
     flags = ("-x", "hip", "--offload-arch=gfx90a", "-I", str(ROOT / "examples/hip"))
     command = [str(hipcc()), "-w", *flags, str(ROOT / "examples" / example), "-o", str(tmp_path / "app")]
     subprocess.run(command, check=True)
-    with Store.create(tmp_path / "store") as store:
-        assert record(store, [str(tmp_path / "app")], RecordOptions(), "cpu").exit_status == 0
+    done = record(tmp_path / "app", tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_an_old_code_object_version_is_refused(tmp_path: Path) -> None:

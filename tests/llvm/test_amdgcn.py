@@ -22,7 +22,7 @@ from r3cc.toolchain.llvm import find_llvm_program, require_clang
 from tests.llvm.compiler import compile_one
 
 SOURCE = Path(__file__).parent / "inputs/amd_kernels.hip"
-KERNELS = 5
+KERNELS = 6
 TILE = "_Z4tilePKfS0_Pfi"
 
 Compile = Callable[..., bytes]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Five kernels whose registers and occupancy AMD's code-generation knobs move. No ROCm header is needed.
+// Kernels whose registers and occupancy AMD's code-generation knobs move. No ROCm header is needed.
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
@@ -75,4 +75,19 @@ __global__ void forces(const float *x, const float *y, const float *z, float *f,
     }
   for (int i = 0; i < 4; ++i)
     f[3 * (at + i)] = fx[i], f[3 * (at + i) + 1] = fy[i], f[3 * (at + i) + 2] = fz[i];
+}
+
+// A sorting network over values in registers.
+__global__ void network(const int *in, int *out) {
+  int v[40];
+  for (int i = 0; i < 40; ++i)
+    v[i] = in[global() + 1024 * i];
+  for (int pass = 0; pass < 6; ++pass)
+    for (int i = pass % 2; i + 1 < 40; i += 2) {
+      int low = v[i] < v[i + 1] ? v[i] : v[i + 1];
+      v[i + 1] = v[i] < v[i + 1] ? v[i + 1] : v[i];
+      v[i] = low;
+    }
+  for (int i = 0; i < 40; ++i)
+    out[global() + 1024 * i] = v[i];
 }

@@ -19,6 +19,9 @@
 #if HIP_VERSION_MAJOR < 6 && __has_include(<hip/amd_detail/device_library_decls.h>)
 #include <hip/amd_detail/device_library_decls.h>
 #ifdef __HIP_DEVICE_COMPILE__
+// What ROCm's clang links for its ocml: whether denormals are flushed. clang 22 keeps them.
+extern "C" __attribute__((constant, weak)) const unsigned char __oclc_daz_opt = 0;
+
 // ROCm's clang links hip.bc, which defines it; clang 22 does not.
 extern "C" __attribute__((device)) inline __attribute__((always_inline)) void
 __atomic_work_item_fence(__cl_mem_fence_flags, __memory_order order, __memory_scope scope) {
