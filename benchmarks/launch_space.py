@@ -34,7 +34,7 @@ PLAN = TimingPlan(samples=8)
 def main() -> None:
     options = parse_options(__doc__ or "")
     results: dict[str, Any] = {}
-    rows = []
+    rows: list[tuple[str, str]] = []
     for app in (WEATHER,) if options.quick else ALL:
         store = recorded(app, options)
         for choice, space in spaces(store, heaviest(store, KERNELS), options.device):

@@ -34,7 +34,7 @@ def main() -> None:
         (name, f"{found['per_second']:.1f} evaluations/s, best {found['best_us']:.1f} us with {found['best_block']}")
         for name, found in (("R3", ours), ("Kernel Tuner", theirs))
     ]
-    report(options, "kernel_tuner", {"r3": ours, "kernel_tuner": theirs}, rows)
+    report(options, "beside_kernel_tuner", {"r3": ours, "kernel_tuner": theirs}, rows)
 
 
 def by_r3(options: Options) -> dict[str, Any]:
