@@ -230,9 +230,10 @@ CUresult Session::record(const LaunchRequest &request, RealCall call, Target &ta
   Gate::Closed closed;
   if (reason.empty()) {
     closed = gate.close(std::chrono::milliseconds(settings.deadlineMilliseconds));
-    if (!closed.owns_lock())
+    if (!closed.owns_lock()) {
       reason = "another thread's call didn't return within the deadline";
-    else if (captures.anyActive())
+      target.missedDeadline = true; // once is enough: that call may well wait for a kernel that never ends
+    } else if (captures.anyActive())
       reason = "a stream was being captured";
     else
       reason = makeIdle(target, context);
