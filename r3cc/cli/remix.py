@@ -19,6 +19,7 @@ from r3cc.remix.proposers import open_proposers
 from r3cc.remix.proposers.opening import require_prices
 from r3cc.remix.search import Allowed
 from r3cc.remix.session import Question, RemixSession
+from r3cc.remix.source.sandbox import confinement
 from r3cc.replay.model import Numerics
 from r3cc.report.archive import remix_report
 from r3cc.report.lineage import ancestor_table, archive_table, factor, lineage_table, stage_line
@@ -108,6 +109,11 @@ def remix(
         cost = DEFAULT_COST_USD if max_cost is None else max_cost
         if any(proposer.destination is not None for proposer in proposers):
             require_prices(proposers)
+        if confinement() is None:
+            say(
+                "bubblewrap is missing or does not work here: rewrites are compiled under limits and text rules alone; "
+                "`r3 doctor` says how to get it"
+            )
         allowed = Allowed(budget, time_s, cost, concurrency, max_tokens)
         search = _run(RemixSession(opened, question, proposers, open_policy(policy), allowed), fresh)
         _print(opened, search, as_json)
