@@ -74,3 +74,12 @@ def test_an_old_code_object_version_is_refused(tmp_path: Path) -> None:
     (module,) = read_binary(program)
     with pytest.raises(R3Error, match="mcode-object-version=5"):
         Passes().lower_to_host(module.bitcode)
+
+
+def test_layouts_are_those_of_rocms_headers() -> None:
+    hipcc()
+    includes = [f"-I{ROOT / folder}" for folder in ("record_runtime/cpu", "record_runtime/core/include")]
+    rocm = ["-I/opt/rocm/include"]
+    command = ["g++", "-std=c++17", "-fsyntax-only", *includes, *rocm, str(Path(__file__).parent / "hip_layouts.cpp")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
