@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,13 @@ from tests.store.pack_writer import PackWriter, add_recording
 
 SAXPY = "_Z5saxpyifPfS_"
 REDUCE = "_Z6reducePKdPd"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def deadly_signals() -> None:
+    """Programs under test die of signals, also where nohup or a shell's background job has these ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
