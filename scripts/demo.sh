@@ -27,6 +27,7 @@ show r3 ls --binary "$build/weather"
 show r3 record "${device[@]}" -- "$build/weather" "${size[@]}"
 show r3 ls
 show r3 replay tendencies_x
-show r3 tune tendencies_x update --budget 60 --time 2m --seed 1
+show r3 tune tendencies_x sum_mass --budget 60 --time 2m --seed 1
 show r3 report
-printf '\nThe recording and the search are in %s: `R3_STORE=%s r3 ls` shows them.\n' "$R3_STORE" "$R3_STORE"
+show r3 remix sum_mass --budget 10 --time 2m --seed 1
+printf '\nThe recording and the searches are in %s: `R3_STORE=%s r3 ls` shows them.\n' "$R3_STORE" "$R3_STORE"

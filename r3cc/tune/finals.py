@@ -172,6 +172,8 @@ def _verdict(
 
 def doubt(ratio: Interval, against_itself: Evaluation) -> str | None:
     """Why a ratio is no improvement; None when it is one."""
+    if ratio.low > 1:
+        return "slower, once measured again"
     if ratio.high >= 1:
         return "the interval holds 1"
     if ratio.median > 1 - SMALLEST_GAIN:
