@@ -37,7 +37,6 @@ _SWEEPS = 3
 """Memory read to empty the L2 cache, in its sizes: its replacement is not strictly by age."""
 _SWEEP_BLOCKS = 512
 _VECTOR = 16
-_THREE_WORDS = ((0, 8), (8, 8), (16, 8))
 _FREE_SHARED = 48 * 1024
 """Dynamic shared bytes that need no opt-in."""
 _WINDOW = 1 << 30
@@ -171,6 +170,11 @@ def _window(wanted: Range) -> Range:
     """The whole windows around a range."""
     start = wanted.address // _WINDOW * _WINDOW
     return Range(start, -(-wanted.end // _WINDOW) * _WINDOW - start)
+
+
+def _words(*values: int) -> Arguments:
+    """Arguments of R3's own kernels: addresses and 64-bit counts."""
+    return Arguments(np.array(values, np.uint64).tobytes(), tuple((8 * index, 8) for index in range(len(values))))
 
 
 def _page_geometry(pages: int) -> Geometry:
@@ -403,9 +407,7 @@ class CudaDevice:
         """Queue one kernel that copies a page a block."""
         count = pages.size // 4
         if count:
-            buffer = np.array([destination, source, size, pages.address, count], np.uint64).tobytes()
-            arguments = Arguments(buffer, tuple((8 * index, 8) for index in range(5)))
-            self._copy_pages.launch(_page_geometry(count), arguments)
+            self._copy_pages.launch(_page_geometry(count), _words(destination, source, size, pages.address, count))
 
     def fill(self, address: int, value: int, size: int) -> None:
         """Queue a fill."""
@@ -418,9 +420,7 @@ class CudaDevice:
             return []
         pages = -(-size // PAGE)
         flags = self._flags_buffer(pages)
-        buffer = np.array([left, right, size, flags], np.uint64).tobytes()
-        arguments = Arguments(buffer, ((0, 8), (8, 8), (16, 8), (24, 8)))
-        self._differences.launch(_page_geometry(pages), arguments)
+        self._differences.launch(_page_geometry(pages), _words(left, right, size, flags))
         return merge_pages(self.download(flags, pages), size)
 
     def _flags_buffer(self, pages: int) -> int:
@@ -442,8 +442,7 @@ class CudaDevice:
 
     def hold(self, nanoseconds: int) -> None:
         """Spin on one thread of the GPU."""
-        arguments = Arguments(np.array([nanoseconds], np.uint64).tobytes(), ((0, 8),))
-        self._hold.launch(Geometry((1, 1, 1), (1, 1, 1), 0), arguments)
+        self._hold.launch(Geometry((1, 1, 1), (1, 1, 1), 0), _words(nanoseconds))
 
     def flush_l2(self) -> None:
         """Read several times the cache's size: written lines would burden the launch that comes next."""
@@ -451,8 +450,8 @@ class CudaDevice:
         if self._zeros is None:
             self._zeros = self.allocate(size + PAGE)
             self.fill(self._zeros, 0, size + PAGE)
-        buffer = np.array([self._zeros, size // _VECTOR, self._zeros + size], np.uint64).tobytes()
-        self._sweep.launch(Geometry((_SWEEP_BLOCKS, 1, 1), (1024, 1, 1), 0), Arguments(buffer, _THREE_WORDS))
+        geometry = Geometry((_SWEEP_BLOCKS, 1, 1), (1024, 1, 1), 0)
+        self._sweep.launch(geometry, _words(self._zeros, size // _VECTOR, self._zeros + size))
 
     def synchronise(self) -> None:
         """Wait for all work; what went wrong in it surfaces here."""

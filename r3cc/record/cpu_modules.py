@@ -20,7 +20,7 @@ from r3cc.llvm import CompileRequest, Passes
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
 from r3cc.store.demangle import demangle
-from r3cc.toolchain.llvm import find_llvm_program
+from r3cc.toolchain.llvm import require_linker
 from r3cc.toolchain.native import native_library
 
 MODULES_VARIABLE = "R3_CPU_MODULES"
@@ -107,9 +107,7 @@ def link_module(code: bytes, folder: Path, *tuned: bytes) -> Path:
 
     What it calls of libr3cpu is found when it is loaded.
     """
-    linker = find_llvm_program("ld.lld")
-    if linker is None:
-        raise R3Error("LLVM's linker ld.lld was not found; `r3 doctor` says how to get it")
+    linker = require_linker()
     target = folder / "module.so"
     sources = [folder / f"part{number}.o" for number in range(1 + len(tuned))]
     for source, content in zip(sources, (code, *tuned), strict=True):

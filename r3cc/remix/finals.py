@@ -15,7 +15,7 @@ from r3cc.remix.model import SourceKernel
 from r3cc.remix.state import SearchState
 from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
 from r3cc.replay.model import Candidate, Evaluation, Status
-from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, doubt, inverse, no_improvement
+from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, no_improvement, verdict
 
 Emit = Callable[[Final], object]
 OpenEvaluator = Callable[[], Evaluator]
@@ -118,23 +118,12 @@ class Finals:
     def _verdict(
         self, elite: Elite, evaluation: Evaluation, against_itself: Evaluation, source: SourceKernel, winner: Winner
     ) -> Result:
-        assert evaluation.ratio is not None
-        note = doubt(evaluation.ratio, against_itself)
-        gained = note is None
-        return Result(
-            at=time.time(),
-            kernel=self._plan.kernel,
-            n=elite.n if gained else None,
-            candidate=elite.candidate if gained else Candidate(),
-            changes=(elite.strategy or "a rewrite of the source", *elite.changes) if gained else (),
-            baseline_ns=evaluation.baseline_ns,
-            best_ns=evaluation.time_ns if gained else None,
-            speedup=inverse(evaluation.ratio),
-            note=note or "",
-            strategy=elite.strategy if gained else "",
-            regions=changes(source, winner.texts) if gained else (),
-            parameters=winner.parameters if gained else {},
-        )
+        said = (elite.strategy or "a rewrite of the source", *elite.changes)
+        result = verdict(self._plan, elite.n, elite.candidate, said, evaluation, against_itself)
+        if result.n is None:
+            return result
+        regions = changes(source, winner.texts)
+        return msgspec.structs.replace(result, strategy=elite.strategy, regions=regions, parameters=winner.parameters)
 
 
 def finalists(state: SearchState) -> list[Elite]:

@@ -34,9 +34,8 @@ from r3cc.replay.foreign import ForeignTarget, is_foreign
 from r3cc.replay.model import Specialisation, Status
 from r3cc.replay.specialise import request_of
 from r3cc.toolchain.cuda import find_ptxas
-from r3cc.toolchain.llvm import find_llvm_program
+from r3cc.toolchain.llvm import require_linker
 from r3cc.toolchain.native import native_library
-from r3cc.toolchain.tool import Tool
 
 Value = TypeVar("Value")
 
@@ -58,15 +57,36 @@ def open_target(setup: CompileSetup) -> Target:
     return NvptxTarget(setup)
 
 
-class NvptxTarget:
+class _ModuleTarget:
+    """What targets share whose input is the captured module."""
+
+    def __init__(self, setup: CompileSetup) -> None:
+        self._module = _Module(setup)
+
+    def extract(self, specialisation: Specialisation) -> bytes:
+        """The kernel alone."""
+        return self._module.extract(specialisation)
+
+    def facts(self) -> KernelFacts:
+        """Element types and constants."""
+        return self._module.facts()
+
+    def revised(self, setup: CompileSetup) -> Self:
+        """The same tools for another revision of the module."""
+        other = copy.copy(self)
+        other._module = self._module.revised(setup)
+        return other
+
+
+class NvptxTarget(_ModuleTarget):
     """PTX from LLVM, cubins from ptxas."""
 
     def __init__(self, setup: CompileSetup) -> None:
         ptxas = find_ptxas()
         if ptxas is None:
             raise R3Error("ptxas was not found; `r3 doctor` says how to get it")
+        super().__init__(setup)
         self._ptxas = ptxas
-        self._module = _Module(setup)
         own = str(setup.info["codegen"]["cpu"])
         self._architecture = machine_architecture(own, setup.architecture or own)
 
@@ -74,10 +94,6 @@ class NvptxTarget:
     def identity(self) -> str:
         """LLVM's and ptxas' versions and the architecture."""
         return f"{self._module.identity} ptxas {self._ptxas.version} {self._architecture}"
-
-    def extract(self, specialisation: Specialisation) -> bytes:
-        """The kernel alone."""
-        return self._module.extract(specialisation)
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """PTX."""
@@ -94,32 +110,18 @@ class NvptxTarget:
         resources = made.resources.get(self._module.kernel)
         return Assembled(made.cubin, msgspec.structs.asdict(resources) if resources else {})
 
-    def facts(self) -> KernelFacts:
-        """Element types and constants."""
-        return self._module.facts()
 
-    def revised(self, setup: CompileSetup) -> Self:
-        """The same tools for another revision of the module."""
-        other = copy.copy(self)
-        other._module = self._module.revised(setup)
-        return other
-
-
-class AmdgcnTarget:
+class AmdgcnTarget(_ModuleTarget):
     """Machine code from LLVM, code objects from ld.lld."""
 
     def __init__(self, setup: CompileSetup) -> None:
-        self._linker = _require_linker()
-        self._module = _Module(setup)
+        self._linker = require_linker()
+        super().__init__(setup)
 
     @property
     def identity(self) -> str:
         """LLVM's and the linker's versions."""
         return f"{self._module.identity} amdgcn {self._linker.version}"
-
-    def extract(self, specialisation: Specialisation) -> bytes:
-        """The kernel alone."""
-        return self._module.extract(specialisation)
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """Object."""
@@ -134,23 +136,13 @@ class AmdgcnTarget:
         resources = resources_of(code).get(self._module.kernel)
         return Assembled(code, msgspec.structs.asdict(resources) if resources else {})
 
-    def facts(self) -> KernelFacts:
-        """Element types and constants."""
-        return self._module.facts()
 
-    def revised(self, setup: CompileSetup) -> Self:
-        """The same tools for another revision of the module."""
-        other = copy.copy(self)
-        other._module = self._module.revised(setup)
-        return other
-
-
-class HostTarget:
+class HostTarget(_ModuleTarget):
     """Host objects from lowered IR, linked into shared objects for libr3cpu."""
 
     def __init__(self, setup: CompileSetup) -> None:
-        self._linker = _require_linker()
-        self._module = _Module(setup)
+        self._linker = require_linker()
+        super().__init__(setup)
 
     @property
     def identity(self) -> str:
@@ -178,16 +170,6 @@ class HostTarget:
             if done.returncode != 0:
                 raise CompileFailure(Status.COMPILE_ERROR, f"ld.lld: {done.stderr.strip().splitlines()[0]}")
             return Assembled(target.read_bytes())
-
-    def facts(self) -> KernelFacts:
-        """Element types and constants."""
-        return self._module.facts()
-
-    def revised(self, setup: CompileSetup) -> Self:
-        """The same tools for another revision of the module."""
-        other = copy.copy(self)
-        other._module = self._module.revised(setup)
-        return other
 
 
 class _Module:
@@ -249,13 +231,6 @@ def machine_architecture(module: str, device: str) -> str:
     own, given = (name.removeprefix("sm_").rstrip("af") for name in (module, device))
     runs = own[:-1] == given[:-1] and own[-1:] <= given[-1:]
     return module if runs else device
-
-
-def _require_linker() -> Tool:
-    linker = find_llvm_program("ld.lld")
-    if linker is None:
-        raise R3Error("LLVM's linker ld.lld was not found; `r3 doctor` says how to get it")
-    return linker
 
 
 def _host() -> str:

@@ -47,6 +47,14 @@ def require_clang() -> Tool:
     return found
 
 
+def require_linker() -> Tool:
+    """LLVM's ``ld.lld``; raises R3Error when there is none of version 22."""
+    found = find_llvm_program("ld.lld")
+    if found is None:
+        raise R3Error("LLVM's linker ld.lld was not found; `r3 doctor` says how to get it")
+    return found
+
+
 def _candidates(name: str) -> Iterator[tuple[Path, str]]:
     folder = os.environ.get(LLVM_VARIABLE)
     if folder and (Path(folder) / "bin" / name).is_file():

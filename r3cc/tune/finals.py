@@ -68,7 +68,8 @@ def decide(
     for judged in ranked(list(zip(chosen, measured, strict=True)), search.noise):
         against_itself, (second,) = _measure(plan, 2, [judged], open_, emit)
         if second.status is Status.OK:
-            return _verdict(plan, search, judged, second, against_itself)
+            candidate, changes = judged.evaluation.candidate, search.space.changes(judged.genotype)
+            return verdict(plan, judged.n, candidate, changes, second, against_itself)
     return no_improvement(plan, baseline, "no finalist passed again in fresh processes")
 
 
@@ -151,18 +152,24 @@ def _candidates(chosen: Iterable[Judged]) -> Iterable[Candidate]:
     return (judged.evaluation.candidate for judged in chosen)
 
 
-def _verdict(
-    plan: KernelPlan, search: KernelSearch, judged: Judged, evaluation: Evaluation, against_itself: Evaluation
+def verdict(
+    plan: KernelPlan,
+    n: int,
+    candidate: Candidate,
+    changes: tuple[str, ...],
+    evaluation: Evaluation,
+    against_itself: Evaluation,
 ) -> Result:
+    """The result of proposal ``n`` by its last measurement; without a candidate where that shows no improvement."""
     assert evaluation.ratio is not None
     note = doubt(evaluation.ratio, against_itself)
     gained = note is None
     return Result(
         at=time.time(),
         kernel=plan.kernel,
-        n=judged.n if gained else None,
-        candidate=judged.evaluation.candidate if gained else Candidate(),
-        changes=search.space.changes(judged.genotype) if gained else (),
+        n=n if gained else None,
+        candidate=candidate if gained else Candidate(),
+        changes=changes if gained else (),
         baseline_ns=evaluation.baseline_ns,
         best_ns=evaluation.time_ns if gained else None,
         speedup=inverse(evaluation.ratio),

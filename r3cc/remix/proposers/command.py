@@ -13,7 +13,7 @@ from asyncio.subprocess import PIPE, Process
 
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
-from r3cc.remix.proposers.estimates import estimated_usage, most_tokens
+from r3cc.remix.proposers.estimates import estimated_answer, most_tokens
 from r3cc.remix.proposers.redaction import one_line, without_secrets
 
 LONGEST_ANSWER = 4 << 20
@@ -62,14 +62,7 @@ class CommandProposer:
             await _kill_group(process)
         if status != 0 or not text.strip():
             raise ProposerError(FailureKind.INVALID, self._complaint(status, complaint))
-        seconds = time.monotonic() - started
-        return Answer(
-            text=text,
-            model=self.name,
-            usage=estimated_usage(prompt.text, text),
-            first_token_s=seconds,
-            total_s=seconds,
-        )
+        return estimated_answer(prompt, text, self.name, time.monotonic() - started)
 
     async def close(self) -> None:
         """Every program has ended with its request."""

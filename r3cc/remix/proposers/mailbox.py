@@ -15,7 +15,7 @@ from pathlib import Path
 
 from r3cc.errors import R3Error
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
-from r3cc.remix.proposers.estimates import estimated_usage, most_tokens
+from r3cc.remix.proposers.estimates import estimated_answer, most_tokens
 
 LONGEST_ANSWER = 4 << 20
 POLL_S = 0.2
@@ -57,14 +57,7 @@ class MailboxProposer:
             self._move(question, "withdrawn")
             raise ProposerError(FailureKind.DEADLINE, f"no answer to prompt {prompt.id}") from None
         self._move(question, "answered")
-        seconds = time.monotonic() - started
-        return Answer(
-            text=text,
-            model=self.name,
-            usage=estimated_usage(prompt.text, text),
-            first_token_s=seconds,
-            total_s=seconds,
-        )
+        return estimated_answer(prompt, text, self.name, time.monotonic() - started)
 
     async def close(self) -> None:
         """Prompts under way stay: the next run waits for their answers."""
