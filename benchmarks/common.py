@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from r3cc.record.gpu import count_cuda_devices
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_program
@@ -35,12 +37,21 @@ class Options:
 
 def parse_options(description: str) -> Options:
     """The command line that every benchmark has."""
+    return options_of(options_parser(description).parse_args())
+
+
+def options_parser(description: str) -> argparse.ArgumentParser:
+    """A parser with the options that every benchmark has; a benchmark may add its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=Path, default=ROOT / "build/benchmarks", help="folder for JSON and programs")
     parser.add_argument("--device", default="cuda:0" if count_cuda_devices() else "cpu", help="cpu or cuda:N")
     parser.add_argument("--quick", action="store_true", help="a few samples: to see that it runs")
     parser.add_argument("--architecture", default="sm_90", help="what the programs are built for")
-    given = parser.parse_args()
+    return parser
+
+
+def options_of(given: argparse.Namespace) -> Options:
+    """The options that every benchmark has, from what was parsed; their folder is there then."""
     given.out.mkdir(parents=True, exist_ok=True)
     return Options(given.out.resolve(), given.device, given.quick, given.architecture)
 
@@ -111,7 +122,7 @@ def report(options: Options, benchmark: str, results: dict[str, Any], rows: Sequ
         "quick": options.quick,
         "results": results,
     }
-    (options.out / f"{benchmark}.json").write_text(json.dumps(document, indent=2, default=vars) + "\n")
+    (options.out / f"{benchmark}.json").write_text(json.dumps(msgspec.to_builtins(document), indent=2) + "\n")
     width = max(len(name) for name, _ in rows)
     print(f"\n{benchmark} on {options.device}" + (" (quick)" if options.quick else ""))
     for name, text in rows:

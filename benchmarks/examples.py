@@ -50,8 +50,9 @@ def heaviest(store: Store, count: int) -> list[Kernel]:
 
 
 def spaces(store: Store, kernels: Sequence[Kernel], device: str) -> list[tuple[Choice, Space]]:
-    """What ``r3 tune`` would search for each kernel."""
+    """What ``r3 tune`` would search for each kernel that has IR."""
     recording = store.recording(None).id
     choices = [Choice(kernel, device, KernelOptions(), False) for kernel in kernels]
     with LLVMFacts() as facts:
-        return [(choice, build_space(store, recording, choice, facts)) for choice in choices]
+        built = [(choice, build_space(store, recording, choice, facts)) for choice in choices]
+    return [(choice, space) for choice, space in built if isinstance(space, Space)]
