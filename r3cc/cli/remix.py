@@ -13,7 +13,7 @@ from r3cc.cli.report import print_report
 from r3cc.cli.settings import current_settings
 from r3cc.cli.tune import kernel_options
 from r3cc.errors import UsageError
-from r3cc.remix.policy import POLICIES, open_policy
+from r3cc.remix.loop.policy import POLICIES, open_policy
 from r3cc.remix.prices import builtin_prices
 from r3cc.remix.proposers import open_proposers
 from r3cc.remix.proposers.opening import require_prices

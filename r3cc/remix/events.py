@@ -1,7 +1,7 @@
 """The events of a remix search: those of every search (``r3cc.replay.events``), and what only remix has.
 
 The log is the transcript: it holds every prompt, answer, decision, build and evaluation, and no secret. The archive is
-what folding it gives (``r3cc.remix.state``).
+what folding it gives (``r3cc.remix.archive.state``).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from r3cc.llvm.inspect import kernel_remarks
 from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import SourceKernel, Variant
-from r3cc.remix.occupancy import occupancy
+from r3cc.remix.prompts.occupancy import occupancy
 from r3cc.remix.search import Target
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.source.builder import StoreSourceBuilder

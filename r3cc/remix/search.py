@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from functools import partial
 
 from r3cc.farm.evaluator import Evaluator
-from r3cc.remix.archive import Elite
+from r3cc.remix.archive.archive import Elite
+from r3cc.remix.archive.features import features
+from r3cc.remix.archive.state import SearchState, document, document_bytes, fold
 from r3cc.remix.artefact import Artefact
-from r3cc.remix.asking import Limits
-from r3cc.remix.budget import Caps
-from r3cc.remix.cascade import Judge, LiveWorkshop
 from r3cc.remix.choosing import Policy
-from r3cc.remix.controller import KernelRun
 from r3cc.remix.events import AnyEvent, Build, Learnt, LoopSettings, Source
-from r3cc.remix.features import features
-from r3cc.remix.finals import Finals, Winner
-from r3cc.remix.journal import Journal
-from r3cc.remix.layout import Layout
-from r3cc.remix.memory import Memory, RememberingWorkshop
+from r3cc.remix.loop.asking import Limits
+from r3cc.remix.loop.budget import Caps
+from r3cc.remix.loop.cascade import Judge, LiveWorkshop
+from r3cc.remix.loop.controller import KernelRun
+from r3cc.remix.loop.finals import Finals, Winner
+from r3cc.remix.loop.journal import Journal
+from r3cc.remix.loop.memory import Memory, RememberingWorkshop
+from r3cc.remix.loop.nested import NestedTuner
+from r3cc.remix.loop.work import Parts
 from r3cc.remix.model import Proposer, Rejection, SourceBuilder, Variant
-from r3cc.remix.nested import NestedTuner
+from r3cc.remix.prompts.layout import Layout
 from r3cc.remix.sheet import Sheet
-from r3cc.remix.state import SearchState, document, document_bytes, fold
 from r3cc.remix.watching import Watcher
-from r3cc.remix.work import Parts
 from r3cc.replay.events import Baseline, End, KernelPlan, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status
 from r3cc.tune.budget import share_of

@@ -14,8 +14,8 @@ import msgspec
 
 import r3cc
 from r3cc.errors import R3Error
-from r3cc.remix import features, sampling
-from r3cc.remix.cascade import Built
+from r3cc.remix.archive import features, sampling
+from r3cc.remix.archive.state import SearchState
 from r3cc.remix.choosing import Policy
 from r3cc.remix.events import (
     OPTIMIZER,
@@ -24,14 +24,14 @@ from r3cc.remix.events import (
     Setup,
     read_transcript,
 )
-from r3cc.remix.journal import Journal
-from r3cc.remix.layout import Layout
-from r3cc.remix.memory import adopted
+from r3cc.remix.loop.cascade import Built
+from r3cc.remix.loop.journal import Journal
+from r3cc.remix.loop.memory import adopted
 from r3cc.remix.model import Prompt, Proposer, Rejection
 from r3cc.remix.planning import Planner, Unusable
+from r3cc.remix.prompts.layout import Layout
 from r3cc.remix.proposers.opening import used_prices
 from r3cc.remix.search import Allowed, Company, Remixer, Target
-from r3cc.remix.state import SearchState
 from r3cc.remix.watching import Watcher
 from r3cc.replay.events import VERSION, Begin, End
 from r3cc.store import Store

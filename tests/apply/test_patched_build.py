@@ -11,7 +11,7 @@ import pytest
 from r3cc.apply.patch import SourceWinner, source_patch, write_patch
 from r3cc.apply.profile import write_profile
 from r3cc.llvm.inspect import kernel_identity
-from r3cc.remix.finals import changes
+from r3cc.remix.loop.finals import changes
 from r3cc.remix.model import Variant
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Candidate, Interval

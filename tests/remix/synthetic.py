@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from r3cc.remix.answers import format_answer
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.choosing import Choice, Experience, Situation
 from r3cc.remix.events import AnyEvent, LoopSettings, Setup, read_transcript
-from r3cc.remix.journal import Journal
+from r3cc.remix.loop.journal import Journal
 from r3cc.remix.model import (
     Answer,
     FailureKind,
@@ -29,6 +28,7 @@ from r3cc.remix.model import (
     TokenUsage,
     Variant,
 )
+from r3cc.remix.prompts.answers import format_answer
 from r3cc.remix.search import Allowed, Company, Remixer, Target
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.watching import Silent

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from r3cc.farm import EvaluatorSettings, LocalEvaluator
-from r3cc.remix import feedback
-from r3cc.remix.cascade import FULL, QUICK
+from r3cc.remix.loop.cascade import FULL, QUICK
 from r3cc.remix.model import Rejection
+from r3cc.remix.prompts import feedback
 from r3cc.remix.source import ModuleSource, StoreSourceBuilder
 from r3cc.replay.compile import CompileSetup
 from r3cc.replay.model import Candidate, LaunchConfiguration

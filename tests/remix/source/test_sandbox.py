@@ -57,6 +57,16 @@ def test_the_environment_is_empty(tmp_path, monkeypatch):
     assert "s3cret" not in done.messages and "LANG=C" in done.messages
 
 
+@walls
+def test_a_compiler_from_a_sites_module_finds_its_libraries(tmp_path, monkeypatch):
+    module = tmp_path / "module"
+    module.mkdir()
+    (module / "notes").write_text("found")
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{module}:relative:")
+    done, _, _ = run(tmp_path, say('echo "$LD_LIBRARY_PATH"; cat "$LD_LIBRARY_PATH/notes"'))
+    assert done.messages.split() == [str(module), "found"]
+
+
 def test_time_memory_and_output_are_limited(tmp_path):
     assert run(tmp_path, "sleep 60", Limits(wall_s=0.5))[0].timed_out
     done, _, _ = run(tmp_path, "while :; do :; done", Limits(cpu_s=1))

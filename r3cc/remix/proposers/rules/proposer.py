@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import msgspec
 
-from r3cc.remix.answers import format_answer
 from r3cc.remix.model import Answer, FailureKind, Prompt, ProposerError
+from r3cc.remix.prompts.answers import format_answer
 from r3cc.remix.proposers.rules.catalogue import CATALOGUE
 from r3cc.remix.proposers.rules.rule import Rule, Site
 from r3cc.remix.proposers.rules.syntax import Syntax, apply_edits

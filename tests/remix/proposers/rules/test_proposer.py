@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from r3cc.remix.answers import Rewrite, parse_answer
 from r3cc.remix.model import Answer, Block, FailureKind, Prompt, ProposerError
+from r3cc.remix.prompts.answers import Rewrite, parse_answer
 from r3cc.remix.proposers.rules import RulesProposer
 from r3cc.remix.proposers.rules.proposer import COMBINED_PER_PARENT, rewrites
 from r3cc.remix.source.rules import check_text

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from r3cc.remix.budget import Spending
 from r3cc.remix.events import AnyEvent, Failed, PromptBlock, Reply, Request
-from r3cc.remix.layout import block_id
+from r3cc.remix.loop.budget import Spending
 from r3cc.remix.model import Prompt
+from r3cc.remix.prompts.layout import block_id
 from r3cc.replay.events import Event, Result
 from r3cc.store.eventlog import EventLog
 

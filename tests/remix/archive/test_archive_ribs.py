@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r3cc.remix.archive import Added, Archive
-from r3cc.remix.features import cell_of, dimension
-from tests.remix.test_archive import NAMES, bins, elite, ratios
+from r3cc.remix.archive.archive import Added, Archive
+from r3cc.remix.archive.features import cell_of, dimension
+from tests.remix.archive.test_archive import NAMES, bins, elite, ratios
 
 ribs_archives = pytest.importorskip(
     "ribs.archives", reason="the extra r3cc[ribs] is not installed", exc_type=ImportError

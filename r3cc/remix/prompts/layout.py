@@ -1,8 +1,8 @@
 """Prompts: what is stable first, what is volatile last, so that a provider's cache serves most of each one.
 
 Order: system (every search) · kernel (one kernel) · elites (grows by whole epochs, at its end) · parent (siblings share
-it) · request (one request alone). No time, id or number of the day stands before the last block. The texts are in
-``prompts/``.
+it) · request (one request alone). No time, id or number of the day stands before the last block. The texts are
+the templates beside this file.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.remix.archive import Elite
+from r3cc.remix.archive.archive import Elite
+from r3cc.remix.archive.features import describe, dimension
+from r3cc.remix.archive.sampling import Draw, Sibling
+from r3cc.remix.archive.state import SearchState
 from r3cc.remix.events import Verdict
-from r3cc.remix.features import describe, dimension
 from r3cc.remix.model import Block, Prompt, Region, Rejection, SourceKernel
-from r3cc.remix.occupancy import occupancy
-from r3cc.remix.sampling import Draw, Sibling
+from r3cc.remix.prompts.occupancy import occupancy
 from r3cc.remix.sheet import Sheet
-from r3cc.remix.state import SearchState
 
 if TYPE_CHECKING:
     import jinja2
@@ -33,7 +33,7 @@ DIFF_LINES = 60
 FAILURES_SHOWN = 4
 ANSWER_SHOWN = 24_000
 """Longest answer, in characters, that a repair round shows again."""
-FOLDER = Path(__file__).parent / "prompts"
+FOLDER = Path(__file__).parent
 
 
 class Layout:
@@ -126,7 +126,7 @@ class Layout:
 
 
 def _environment() -> jinja2.Environment:
-    """The templates of ``prompts/``. Raises R3Error without jinja2."""
+    """The templates. Raises R3Error without jinja2."""
     try:
         import jinja2
     except ImportError:

@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from r3cc.remix.archive.sampling import Draw, Sibling, draw
+from r3cc.remix.archive.state import SearchState
 from r3cc.remix.events import PromptBlock, Request
-from r3cc.remix.layout import Layout, compared, shared_prefix
 from r3cc.remix.model import Prompt, Rejection, Stage
-from r3cc.remix.sampling import Draw, Sibling, draw
+from r3cc.remix.prompts.layout import Layout, compared, shared_prefix
 from r3cc.remix.search import Allowed
-from r3cc.remix.state import SearchState
+from tests.remix.archive.test_archive import verdict
 from tests.remix.synthetic import SETTINGS, SOURCE, Scribe, search, sheet
-from tests.remix.test_archive import verdict
 
 FLOOR = 0.85
 """Least part of the prompts of a search, in characters, that the prompt before it of the same proposer began with."""

@@ -8,18 +8,18 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from r3cc.remix.answers import Rewrite, parse_answer
-from r3cc.remix.asking import Asker
-from r3cc.remix.cascade import duplicate
+from r3cc.remix.archive.sampling import REPAIR
+from r3cc.remix.archive.state import SearchState
 from r3cc.remix.choosing import Experience
 from r3cc.remix.events import Build, Failed, Learnt, LoopSettings, Reply, Request
-from r3cc.remix.journal import Journal
-from r3cc.remix.layout import shared_prefix
-from r3cc.remix.memory import Memory
+from r3cc.remix.loop.asking import Asker
+from r3cc.remix.loop.cascade import duplicate
+from r3cc.remix.loop.journal import Journal
+from r3cc.remix.loop.memory import Memory
+from r3cc.remix.loop.work import Outcome, Parts, Work
 from r3cc.remix.model import Prompt, Rejection, Stage
-from r3cc.remix.sampling import REPAIR
-from r3cc.remix.state import SearchState
-from r3cc.remix.work import Outcome, Parts, Work
+from r3cc.remix.prompts.answers import Rewrite, parse_answer
+from r3cc.remix.prompts.layout import shared_prefix
 from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import KernelPlan
 from r3cc.replay.model import Evaluation

@@ -1,6 +1,6 @@
 """MAP-Elites with islands: in each cell of each island the fastest correct candidate of its kind.
 
-The archive is never changed but by folding verdicts and migrations (``r3cc.remix.state``).
+The archive is never changed but by folding verdicts and migrations (``r3cc.remix.archive.state``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum
 
 import msgspec
 
-from r3cc.remix.features import Cell, cell_of
+from r3cc.remix.archive.features import Cell, cell_of
 from r3cc.remix.model import Features
 from r3cc.replay.model import Candidate, Interval
 

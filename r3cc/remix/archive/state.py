@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from r3cc.remix.archive import Added, Archive, Elite
+from r3cc.remix.archive.archive import Added, Archive, Elite
+from r3cc.remix.archive.features import describe
 from r3cc.remix.events import LoopSettings, Migration, Source, Verdict
-from r3cc.remix.features import describe
 from r3cc.remix.model import Features, Stage
 
 FAILURES_KEPT = 12

@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from r3cc.remix import layout
+from r3cc.remix.archive.state import fold
 from r3cc.remix.events import Build, Decision, Failed, Reply, Request, Tuned, Verdict
 from r3cc.remix.model import FailureKind, Prompt, ProposerError
+from r3cc.remix.prompts import layout
 from r3cc.remix.proposers.transcript import TranscriptProposer
 from r3cc.remix.search import Allowed
-from r3cc.remix.state import fold
 from r3cc.replay.events import End, Result, Stop
 from tests.remix.synthetic import SETTINGS, Ran, Scribe, World, exhausted, search, target
 

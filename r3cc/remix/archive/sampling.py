@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from r3cc.remix.archive import Elite
-from r3cc.remix.features import Cell, cell_of, describe, neighbours
-from r3cc.remix.state import SearchState
+from r3cc.remix.archive.archive import Elite
+from r3cc.remix.archive.features import Cell, cell_of, describe, neighbours
+from r3cc.remix.archive.state import SearchState
 
 IMPROVE, EXPLORE, COMBINE, PARAMETERS = "improve", "explore", "combine", "parameters"
 OPERATORS = (IMPROVE, EXPLORE, COMBINE, PARAMETERS)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from r3cc.remix.answers import Rewrite
-from r3cc.remix.cascade import Built, Judge, Judgement
 from r3cc.remix.choosing import Policy
-from r3cc.remix.layout import Layout
+from r3cc.remix.loop.cascade import Built, Judge, Judgement
+from r3cc.remix.loop.nested import NestedTuner
 from r3cc.remix.model import Prompt, Proposer, Rejection, SourceKernel
-from r3cc.remix.nested import NestedTuner
+from r3cc.remix.prompts.answers import Rewrite
+from r3cc.remix.prompts.layout import Layout
 from r3cc.remix.watching import Watcher
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from r3cc.remix.layout import Layout
-from r3cc.remix.occupancy import occupancy
-from r3cc.remix.sampling import Draw, Sibling
+from r3cc.remix.archive.sampling import Draw, Sibling
+from r3cc.remix.prompts.layout import Layout
+from r3cc.remix.prompts.occupancy import occupancy
+from tests.remix.prompts.test_layout import state
 from tests.remix.synthetic import SOURCE, sheet
-from tests.remix.test_layout import state
 
 
 @pytest.mark.parametrize(

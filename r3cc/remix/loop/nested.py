@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.remix.cascade import FULL, Built, Judge, Note, Workshop, is_ok
 from r3cc.remix.events import Build, Tuned
-from r3cc.remix.journal import Journal
-from r3cc.remix.memory import TUNE
+from r3cc.remix.loop.cascade import FULL, Built, Judge, Note, Workshop, is_ok
+from r3cc.remix.loop.journal import Journal
+from r3cc.remix.loop.memory import TUNE
 from r3cc.remix.model import Rejection, SourceBuilder, Variant
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.genotype import Genotype

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from r3cc.remix.budget import UNCAPPED, Budget, Caps, worst_of
 from r3cc.remix.events import Failed, Reply
-from r3cc.remix.journal import Journal
-from r3cc.remix.memory import Memory
+from r3cc.remix.loop.budget import UNCAPPED, Budget, Caps, worst_of
+from r3cc.remix.loop.journal import Journal
+from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import FailureKind, Prompt, Proposer, ProposerError
 
 HOPELESS = (FailureKind.BAD_REQUEST, FailureKind.EXHAUSTED)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
-from r3cc.remix.archive import Elite
-from r3cc.remix.memory import Memory
+from r3cc.remix.archive.archive import Elite
+from r3cc.remix.archive.state import SearchState
+from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import SourceKernel
-from r3cc.remix.state import SearchState
 from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
 from r3cc.replay.model import Candidate, Evaluation, Status
 from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, no_improvement, verdict

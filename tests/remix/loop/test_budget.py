@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r3cc.remix.budget import Budget, Caps, Spending
 from r3cc.remix.events import Reply
+from r3cc.remix.loop.budget import Budget, Caps, Spending
 from r3cc.remix.search import Allowed
 from r3cc.replay.events import Stop
 from tests.remix.synthetic import Scribe, search

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from r3cc.errors import R3Error
+from r3cc.remix.archive.features import DIMENSIONS, describe, dimension, features, neighbours
 from r3cc.remix.artefact import Artefact, inspect, read
-from r3cc.remix.features import DIMENSIONS, describe, dimension, features, neighbours
 from r3cc.toolchain.llvm import find_llvm_program
 
 AXPY = """

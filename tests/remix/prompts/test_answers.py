@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r3cc.remix.answers import Rewrite, format_answer, parse_answer
 from r3cc.remix.model import Rejection
+from r3cc.remix.prompts.answers import Rewrite, format_answer, parse_answer
 
 PARENT = {
     "axpy": "__global__ void axpy(float *x) {\n  x[0] = 1;\n  x[1] = 1;\n}",

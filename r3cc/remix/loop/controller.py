@@ -11,22 +11,22 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 
-from r3cc.remix import sampling
-from r3cc.remix.asking import Asker, Limits
-from r3cc.remix.attempts import Attempts
+from r3cc.remix.archive import sampling
+from r3cc.remix.archive.state import SearchState, fold
 from r3cc.remix.choosing import Situation
-from r3cc.remix.committing import Committer
 from r3cc.remix.events import (
     AnyEvent,
     Decision,
     LoopSettings,
     Verdict,
 )
-from r3cc.remix.journal import Journal
-from r3cc.remix.memory import Batch, Memory
-from r3cc.remix.state import SearchState, fold
-from r3cc.remix.waiting import Signal
-from r3cc.remix.work import Outcome, Parts, Work
+from r3cc.remix.loop.asking import Asker, Limits
+from r3cc.remix.loop.attempts import Attempts
+from r3cc.remix.loop.committing import Committer
+from r3cc.remix.loop.journal import Journal
+from r3cc.remix.loop.memory import Batch, Memory
+from r3cc.remix.loop.waiting import Signal
+from r3cc.remix.loop.work import Outcome, Parts, Work
 from r3cc.replay.events import KernelPlan
 
 WAITING = 3

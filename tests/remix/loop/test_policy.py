@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from r3cc.errors import UsageError
 from r3cc.remix.choosing import Experience, Situation
-from r3cc.remix.policy import FLOOR, ClockPolicy, Estimate, FixedPolicy, UniformPolicy, open_policy
+from r3cc.remix.loop.policy import FLOOR, ClockPolicy, Estimate, FixedPolicy, UniformPolicy, open_policy
 
 NAMES = ("fast", "strong", "rules")
 

@@ -15,11 +15,11 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.farm.evaluator import Evaluator
-from r3cc.remix import feedback
+from r3cc.remix.archive.features import features
+from r3cc.remix.archive.state import SearchState
 from r3cc.remix.artefact import Artefact
-from r3cc.remix.features import features
 from r3cc.remix.model import Features, Rejection, SourceBuilder, Stage, Variant
-from r3cc.remix.state import SearchState
+from r3cc.remix.prompts import feedback
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 
 QUICK = TimingPlan(warmups=1, samples=2)
@@ -51,7 +51,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class Workshop(Protocol):
-    """Builds and measures for one kernel: live, or from a log (``r3cc.remix.memory``)."""
+    """Builds and measures for one kernel: live, or from a log (``r3cc.remix.loop.memory``)."""
 
     async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
         """The variant of a rewrite: regions that differ from the original, values for its parameters."""

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r3cc.errors import R3Error
-from r3cc.remix import sampling
-from r3cc.remix.archive import Added, Archive, Elite
+from r3cc.remix.archive import sampling
+from r3cc.remix.archive.archive import Added, Archive, Elite
+from r3cc.remix.archive.features import DIMENSIONS, cell_of, dimension
+from r3cc.remix.archive.state import NOBODY, SearchState, document, document_bytes, fold
 from r3cc.remix.events import LoopSettings, Migration, Verdict
-from r3cc.remix.features import DIMENSIONS, cell_of, dimension
 from r3cc.remix.model import Features, Stage
-from r3cc.remix.state import NOBODY, SearchState, document, document_bytes, fold
 from r3cc.replay.model import Candidate, Interval
 
 NAMES = ("synchronisation", "access", "work")

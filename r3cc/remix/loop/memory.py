@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.remix.cascade import Built, Workshop, build_key
 from r3cc.remix.events import AnyEvent, Build, Failed, Learnt, Reply, Request, Source, Tuned, Verdict
+from r3cc.remix.loop.cascade import Built, Workshop, build_key
 from r3cc.remix.model import Rejection, SourceKernel
 from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import Final

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from r3cc.remix.answers import format_answer
 from r3cc.remix.events import Decision, Failed, Reply, Verdict
 from r3cc.remix.prices import Price, PriceTable
+from r3cc.remix.prompts.answers import format_answer
 from r3cc.remix.proposers import breaker, open_proposers, retry
 from r3cc.remix.proposers.hosted import HostedProposer, Patience
 from r3cc.remix.search import Allowed

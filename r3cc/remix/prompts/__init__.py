@@ -1,0 +1,1 @@
+"""What proposers read and how their answers are read; the texts are the templates beside this file."""
