@@ -69,8 +69,9 @@ bool Arena::FreeRanges::takeAt(std::uint64_t address, std::uint64_t size) {
 
 Arena::Arena(Pages &pages, std::uint64_t base, std::uint64_t size)
     : pages(pages), rangeBase(base), rangeSize(size), isReserved(pages.reserve(base, size)) {
-  if (isReserved)
-    addresses.insert(base, size / pages.granule() * pages.granule());
+  std::uint64_t granule = pages.granule(), granules = size / granule;
+  if (isReserved && granules > 1)
+    addresses.insert(base + granule, (granules - 1) * granule);
 }
 
 std::uint64_t Arena::allocate(std::uint64_t size) {
@@ -97,6 +98,8 @@ std::uint64_t Arena::allocateSmall(std::uint64_t rounded) {
 }
 
 std::uint64_t Arena::allocateSpan(std::uint64_t rounded) {
+  if (!guarded)
+    guarded = pages.map(rangeBase, pages.granule());
   if (auto spare = spareSpans.find(rounded); spare != spareSpans.end()) {
     std::uint64_t address = *spare->second.begin();
     spare->second.erase(spare->second.begin());

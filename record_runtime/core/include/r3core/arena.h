@@ -44,7 +44,9 @@ struct Allocation {
 };
 
 /// Hands out addresses in a fixed range: the same calls give the same addresses in every run.
-/// Small allocations share granules. All members may be called from any thread.
+/// Small allocations share granules. The range's first granule is mapped and never handed out: kernels that
+/// read a little before an array, and use nothing of it, work with a plain allocator, too.
+/// All members may be called from any thread.
 class Arena {
 public:
   static constexpr std::uint64_t Alignment = 256;
@@ -94,6 +96,7 @@ private:
   Pages &pages;
   const std::uint64_t rangeBase, rangeSize;
   bool isReserved = false;
+  bool guarded = false; ///< the first granule is mapped
   mutable std::mutex mutex;
   std::map<std::uint64_t, std::uint64_t> live; // address, size asked for
   FreeRanges addresses;                        // granules of the range with nothing mapped
