@@ -30,6 +30,7 @@ def module_info(module, ptxas=()):
         "version": 1,
         "module": hashlib.sha256(module).hexdigest(),
         "architecture": ARCHITECTURE,
+        "triple": "nvptx64-nvidia-cuda",
         "codegen": {
             "pipeline": "default<O3>",
             "opt_level": 3,

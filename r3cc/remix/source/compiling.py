@@ -7,6 +7,7 @@ The user's tree is never touched: clang sees the new texts through an overlay. W
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -25,7 +26,7 @@ from r3cc.toolchain.native import native_library
 
 PLUGIN = "libR3Passes.so"
 _QUIET = ("-fno-caret-diagnostics", "-fno-diagnostics-show-option", "-w", "-ferror-limit", "3")
-_TOOLS_SAY = ("bwrap:", "error: unable to load plugin")
+_TOOLS_SAY = re.compile(r"^(bwrap:|error: unable to load plugin|\S+: error while loading shared libraries:)")
 _ENVIRONMENT = {"LANG": "C", "R3_CAPTURE_ONLY": "1"}
 
 
@@ -130,7 +131,7 @@ class SourceCompiler:
 
 def _check_tools(run: Finished) -> None:
     """Raise R3Error where it was not the text that failed."""
-    said = next((line for line in run.messages.splitlines() if line.startswith(_TOOLS_SAY)), None)
+    said = next((line for line in run.messages.splitlines() if _TOOLS_SAY.match(line)), None)
     if run.status != 0 and said:
         raise R3Error(f"the compiler cannot be run in its sandbox: {said[:300]}")
 

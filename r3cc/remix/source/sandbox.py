@@ -15,6 +15,7 @@ import msgspec
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives")
 _LIMITED = 'ulimit -St "$1"; ulimit -Ht $(($1 + 2)); ulimit -v "$2"; ulimit -f "$3"; ulimit -c 0; shift 3; exec "$@"'
+_LIBRARIES = "LD_LIBRARY_PATH"
 _SAID = 64 << 10
 """Bytes of messages that are kept."""
 
@@ -60,7 +61,7 @@ class Sandbox(msgspec.Struct, frozen=True):
             process = subprocess.Popen(
                 line,
                 cwd=directory,
-                env=dict(environment),
+                env={**environment, _LIBRARIES: ":".join(_library_folders())},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=messages,
@@ -76,7 +77,8 @@ class Sandbox(msgspec.Struct, frozen=True):
     def _walls(self, directory: Path, scratch: Path) -> list[str]:
         line = [str(confinement()), "--unshare-all", "--die-with-parent", "--new-session"]
         line += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
-        for path in [*map(Path, _SYSTEM), *_outermost(self.readable)]:
+        readable = [*self.readable, *map(Path, _library_folders())]
+        for path in [*map(Path, _SYSTEM), *_outermost(readable)]:
             line += ["--ro-bind-try", str(path), str(path)]
         for path in self.folders:
             line += ["--dir", str(path)] if not path.exists() or not _covered(path, self.readable) else []
@@ -95,6 +97,11 @@ def confinement() -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return program if done.returncode == 0 else None
+
+
+def _library_folders() -> list[str]:
+    """Where a compiler from a site's module finds its libraries: all that is kept of this process's environment."""
+    return [folder for folder in os.environ.get(_LIBRARIES, "").split(":") if Path(folder).is_absolute()]
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
