@@ -132,7 +132,7 @@ def _run(session: RemixSession, fresh: bool) -> Search:
 def _dry_run(session: RemixSession, as_json: bool) -> None:
     prompt, files = session.first_prompt()
     if as_json:
-        print_json({"files": files, "blocks": prompt.blocks, "prompt": prompt.id})
+        print_json({"files": files, "blocks": prompt.blocks, "prompt": prompt.id, "kernel": prompt.kernel_region})
         return
     say(f"the first prompt, with text of {', '.join(files)}; nothing was sent")
     click.echo(prompt.text)

@@ -84,6 +84,32 @@ def test_a_closed_mailbox_ends_the_search(tmp_path: Path) -> None:
     assert caught.value.kind is FailureKind.EXHAUSTED
 
 
+def prepare(folder: Path, kernel: str, **answers: str) -> None:
+    place = folder / "prepared" / kernel
+    place.mkdir(parents=True)
+    for name, text in answers.items():
+        (place / f"{name}.md").write_text(text)
+
+
+def test_answers_written_beforehand_are_given_once_and_in_order(tmp_path: Path) -> None:
+    asked = [prompt(sample=sample) for sample in range(3)]
+    prepare(tmp_path, asked[0].kernel_region, b="second", a="first")
+    prepare(tmp_path, "another_kernel", a="not for this one")
+    (tmp_path / "closed").touch()
+    box = MailboxProposer(tmp_path, poll_s=0.01)
+
+    async def all_at_once() -> list[Answer | BaseException]:
+        return await asyncio.gather(*(box.propose(each, 10.0) for each in asked), return_exceptions=True)
+
+    first, second, third = asyncio.run(all_at_once())
+    assert isinstance(first, Answer) and first.text == "first"
+    assert isinstance(second, Answer) and second.text == "second"
+    assert isinstance(third, ProposerError) and third.kind is FailureKind.EXHAUSTED
+    again = asyncio.run(MailboxProposer(tmp_path, poll_s=0.01).propose(asked[0], 10.0))
+    assert again.text == "first", "a search that goes on finds the answer that its prompt was given"
+    assert [path.name for path in (tmp_path / "prepared" / "another_kernel").iterdir()] == ["a.md"]
+
+
 def test_a_folder_that_cannot_be_made_is_an_error_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(R3Error, match="cannot make the folder"):

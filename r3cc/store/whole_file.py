@@ -1,0 +1,18 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, and the folders above it, whoever else writes the same; raises OSError, and leaves nothing then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
