@@ -66,7 +66,7 @@ class DeviceName(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name itself, once it is well formed."""
         if not DEVICE.fullmatch(str(value)):
-            self.fail(f"'{value}' is not a device; devices are cpu, cuda:0, cuda:1, …", param, ctx)
+            self.fail(f"'{value}' is not a device; devices are cpu, cuda:0, cuda:1, …, hip:0, …", param, ctx)
         return str(value)
 
 
@@ -81,7 +81,7 @@ store_option = click.option(
 """Passes ``store: Path``."""
 
 device_option = click.option(
-    "--device", type=DeviceName(), envvar="R3_DEVICE", help="Device: cpu or cuda:N.  [default: the recording's]"
+    "--device", type=DeviceName(), envvar="R3_DEVICE", help="Device: cpu, cuda:N or hip:N.  [default: the recording's]"
 )
 """Passes ``device: str | None``."""
 

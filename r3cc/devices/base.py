@@ -252,3 +252,11 @@ def merge_pages(flags: Sequence[int] | bytes, size: int) -> list[Range]:
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flagged, [False])).astype(np.int8)))
     starts, ends = edges[0::2] * PAGE, np.minimum(edges[1::2] * PAGE, size)
     return [Range(int(start), int(end - start)) for start, end in zip(starts, ends, strict=True)]
+
+
+def page_flags(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bytes:
+    """A byte for each page of two equally long memories: 1 where they differ."""
+    different = left != right
+    whole = len(different) // PAGE * PAGE
+    flags: bytes = different[:whole].reshape(-1, PAGE).any(axis=1).astype(np.uint8).tobytes()
+    return flags + (bytes([bool(different[whole:].any())]) if whole < len(different) else b"")

@@ -28,6 +28,7 @@ from r3cc.devices.base import (
     Properties,
     Range,
     merge_pages,
+    page_flags,
 )
 from r3cc.toolchain.native import native_library
 
@@ -270,7 +271,7 @@ class CpuDevice:
         flags = bytearray()
         for start in range(0, size, _BLOCK):
             length = min(_BLOCK, size - start)
-            flags += _page_flags(_view(left + start, length), _view(right + start, length))
+            flags += page_flags(_view(left + start, length), _view(right + start, length))
         return merge_pages(flags, size)
 
     def load(self, path: Path) -> CpuCode:
@@ -307,13 +308,6 @@ _BLOCK = 1 << 24
 
 def _view(address: int, size: int) -> npt.NDArray[np.uint8]:
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
-
-
-def _page_flags(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bytes:
-    different = left != right
-    whole = len(different) // PAGE * PAGE
-    flags: bytes = different[:whole].reshape(-1, PAGE).any(axis=1).astype(np.uint8).tobytes()
-    return flags + (bytes([bool(different[whole:].any())]) if whole < len(different) else b"")
 
 
 def _processor_name() -> str:

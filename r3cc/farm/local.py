@@ -13,6 +13,7 @@ import msgspec
 
 from r3cc.devices.base import Limits
 from r3cc.devices.count import cuda_device_names
+from r3cc.devices.hip import is_host_runtime
 from r3cc.errors import R3Error
 from r3cc.farm.compile_pool import CompilePool
 from r3cc.farm.device_lane import DeviceLane, Turn
@@ -228,12 +229,16 @@ def devices_of(device: str) -> list[str]:
     return [f"cuda:{number}" for number, name in enumerate(names) if name == names[0]] or ["cuda:0"]
 
 
+_ALSO_REPLAYED_ON = {"cpu": "hip"}
+"""HIP's programs have no recorder on AMD's GPUs: what the cpu device recorded of them may be replayed there."""
+
+
 def check_device(kernel: Kernel, device: str | None) -> str:
     """The device to use. Raises R3Error for one of another kind than the kernel was recorded on."""
     if device is None:
         return kernel.device
     recorded, wanted = kernel.device.split(":")[0], device.split(":")[0]
-    if recorded != wanted:
+    if wanted not in (recorded, _ALSO_REPLAYED_ON.get(recorded)):
         raise R3Error(
             f"{kernel.demangled} was recorded on {kernel.device} and can be replayed on a {recorded} device only; "
             f"record it with `r3 record --device {device}` to replay it on {device}"
@@ -242,14 +247,24 @@ def check_device(kernel: Kernel, device: str | None) -> str:
 
 
 def compile_setup(store: Store, kernel: Kernel, device: str, architecture: str) -> CompileSetup:
-    """What compile processes need; puts the module's bitcode into the store's cache. Raises R3Error without IR."""
+    """What compile processes need; puts the module's bitcode into the store's cache.
+
+    Raises R3Error without IR, and for a module that the device's kind cannot run.
+    """
     module = store.module(kernel.module)
+    if device.startswith("hip") and not str(module.info.get("triple")).startswith("amdgcn"):
+        raise R3Error(f"{kernel.demangled} was not built for AMD's GPUs: {device} cannot run it")
     bitcode = store.cache / "modules" / f"{kernel.module}.bc"
     if not bitcode.is_file():
         write_whole(bitcode, store.bitcode(kernel.module))
     return CompileSetup(
-        bitcode, module.info, kernel.name, device, architecture, store.cache, variants_folder(store.path)
+        bitcode, module.info, kernel.name, _code_device(device), architecture, store.cache, variants_folder(store.path)
     )
+
+
+def _code_device(device: str) -> str:
+    """The device that code is made for: R3's own HIP runtime runs the cpu device's."""
+    return "cpu" if device.startswith("hip") and is_host_runtime() else device
 
 
 def compile_processes(settings: EvaluatorSettings) -> int:

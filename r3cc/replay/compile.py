@@ -63,12 +63,14 @@ class CompileSetup(msgspec.Struct, frozen=True):
     """The module's JSON (docs/binary-format.md)."""
     kernel: str
     device: str
-    """``cpu`` or ``cuda:N``."""
+    """``cpu``, ``cuda:N`` or ``hip:N``: what the code is made for."""
     architecture: str
     """Of the device that it was recorded on."""
     cache: Path
     variants: Path | None = None
     """Folder of the source variants' bitcode; None where there are none."""
+    ptx: Path | None = None
+    """The PTX that a recorded cubin came with: what ptxas options act on. None where there is none."""
     llvm_options: tuple[str, ...] = ()
     """The one set of LLVM options of the process that gets this."""
 

@@ -13,18 +13,21 @@ from r3cc.farm.executor import ExecutorEvaluator, Opener, StoreOpener
 from r3cc.farm.executors import Workers
 from r3cc.farm.local import ALL_CUDA, check_device, compile_setup, devices_of
 from r3cc.replay.events import KernelPlan
+from r3cc.replay.foreign import foreign_setup
 from r3cc.replay.model import Numerics
 from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.tune.amd_knobs import AMD_KERNEL_KNOBS, AMD_MODULE_KNOBS
 from r3cc.tune.blocks import Shape
+from r3cc.tune.foreign import foreign_space
 from r3cc.tune.found import Library
+from r3cc.tune.knob_space import KnobSpace
 from r3cc.tune.knobs import KERNEL_KNOBS, MODULE_KNOBS, Knob, allowed
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.search import Target
 from r3cc.tune.space import Space, SpaceSummary
 from r3cc.tune.specialisation import Constants, constants
-from r3cc.tune.unit import Member, Unit, UnitOpener, UnitSpace
+from r3cc.tune.unit import Member, Unit, UnitOpener
 
 COVERED = 0.9
 """Part of the device time that the kernels make up which are tuned by default."""
@@ -44,6 +47,16 @@ class KernelOptions(msgspec.Struct, frozen=True):
 OptionsOf = Callable[[Kernel], KernelOptions]
 
 
+def with_ir(kernel: Kernel) -> bool:
+    """Whether a kernel was recorded with its IR."""
+    return kernel.recorded > 0 and kernel.has_ir
+
+
+def with_code(kernel: Kernel) -> bool:
+    """Whether a kernel was recorded at all: with its IR, or with its machine code or PTX."""
+    return kernel.recorded > 0
+
+
 class Choice(msgspec.Struct, frozen=True):
     """A kernel to tune, on a device, with its options."""
 
@@ -51,7 +64,8 @@ class Choice(msgspec.Struct, frozen=True):
     device: str
     options: KernelOptions
     alone: bool
-    """No other kernel of its module was launched: module-scope knobs are its own; else they are its unit's."""
+    """No other kernel of its module was launched, or it has no IR and so goes into no build: module-scope knobs are its
+    own; else they are its unit's."""
 
     @property
     def plan(self) -> KernelPlan:
@@ -72,13 +86,21 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(
-    store: Store, recording: str, names: Sequence[str], device: str | None, options_of: OptionsOf
+    store: Store,
+    recording: str,
+    names: Sequence[str],
+    device: str | None,
+    options_of: OptionsOf,
+    takes: Callable[[Kernel], bool] = with_ir,
 ) -> list[Choice]:
-    """The kernels that ``names`` mean, else those that make up 90 % of device time; R3Error when none can be tuned."""
+    """The kernels that ``names`` mean, else of those that a search ``takes`` the ones that make up 90 % of device time.
+
+    Raises R3Error when there are none.
+    """
     every = store.kernels(recording)
     modules = Counter(kernel.module for kernel in every)
     named = list({(k := store.find_kernel(name, recording)).id: k for name in names}.values())
-    kernels = named or by_default(every, options_of)
+    kernels = named or by_default(every, options_of, takes)
     if not kernels:
         raise R3Error(_why_none(every, recording))
     return [
@@ -86,7 +108,7 @@ def choose(
             kernel,
             check_device(kernel, device or every_device(kernel)),
             options_of(kernel),
-            modules[kernel.module] == 1,
+            modules[kernel.module] == 1 or not kernel.has_ir,
         )
         for kernel in kernels
     ]
@@ -98,14 +120,16 @@ def every_device(kernel: Kernel) -> str | None:
     return ALL_CUDA if several else None
 
 
-def by_default(kernels: Sequence[Kernel], options_of: OptionsOf) -> list[Kernel]:
-    """Recorded kernels, by share, up to where 90 % of all device time is covered; ``skip`` leaves kernels out."""
+def by_default(
+    kernels: Sequence[Kernel], options_of: OptionsOf, takes: Callable[[Kernel], bool] = with_ir
+) -> list[Kernel]:
+    """Kernels that ``takes`` holds for, by share, until 90 % of device time is covered; ``skip`` leaves some out."""
     chosen, covered = [], 0.0
     for kernel in kernels:
         if covered >= COVERED:
             break
         covered += kernel.share
-        if kernel.recorded and kernel.has_ir and not options_of(kernel).skip:
+        if takes(kernel) and not options_of(kernel).skip:
             chosen.append(kernel)
     return chosen
 
@@ -114,6 +138,8 @@ def target(store: Store, recording: str, choice: Choice, facts: LLVMFacts, worke
     """What a search needs of a kernel; evaluations on an executor's workers where there is one."""
     space = build_space(store, recording, choice, facts)
     opener = StoreOpener(store.path, choice.kernel, choice.device, _settings(choice), recording)
+    if isinstance(space, KnobSpace):
+        return Target(choice.plan, space, on(workers, opener))
     library = Library.of(store.path)
     return Target(choice.plan, space, on(workers, opener), lambda: library.seeds(space, choice.device))
 
@@ -153,7 +179,7 @@ def _unit(
     return Unit(
         plan,
         tuple(choice.kernel.id for choice in chosen),
-        UnitSpace(unit_knobs(chosen)),
+        KnobSpace(unit_knobs(chosen)),
         on(workers, opener(chosen)),
         on(workers, opener([*chosen, *beside])),
     )
@@ -181,16 +207,19 @@ def _settings(choice: Choice) -> EvaluatorSettings:
     return EvaluatorSettings(numerics=options.numerics, rtol=options.rtol, atol=options.atol)
 
 
-def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Space:
-    """The search space of a kernel. Raises R3Error for a module without IR."""
+def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) -> Space | KnobSpace:
+    """The search space of a kernel. Raises R3Error where the store has no code of it."""
     kernel = choice.kernel
-    setup = compile_setup(store, kernel, choice.device, "")
-    llvm = facts.target(setup.info, choice.device)
-    description = facts.kernel(setup.bitcode, kernel.name)
     launches = store.launches(kernel, recording)
     shapes = {Shape(launch.grid, launch.block, launch.shared) for launch in launches}
-    pipeline = str(setup.info["codegen"]["pipeline"])
     ordered = sorted(shapes, key=lambda shape: (shape.block, shape.grid, shape.shared))
+    if not kernel.has_ir:
+        setup = foreign_setup(store, store.module(kernel.module), kernel, choice.device, "")
+        return foreign_space(setup, ordered, choice.options.numerics)
+    setup = compile_setup(store, kernel, choice.device, "")
+    llvm = facts.target(setup.info, setup.device)
+    description = facts.kernel(setup.bitcode, kernel.name)
+    pipeline = str(setup.info["codegen"]["pipeline"])
     special = constants(description, launches) if choice.options.specialise else Constants()
     return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline, constants=special)
 
@@ -207,9 +236,21 @@ def knobs_of(choice: Choice) -> tuple[Knob, ...]:
     return allowed(knobs, choice.options.numerics, choice.device != "cpu")
 
 
-def summarise(choice: Choice, space: Space, every: Sequence[Kernel]) -> SpaceSummary:
+def summarise(choice: Choice, space: Space | KnobSpace, every: Sequence[Kernel]) -> SpaceSummary:
     """A kernel's space as ``--show-space`` prints it; ``every`` is the recording's kernels."""
     kernel = choice.kernel
+    if isinstance(space, KnobSpace):
+        return SpaceSummary(
+            kernel=kernel.id,
+            name=kernel.demangled,
+            device=choice.device,
+            recorded_pipeline="",
+            base="",
+            places=0,
+            passes=(),
+            knobs=space.knobs,
+            fixed_block=space.fixed_block,
+        )
     obstacle = None if choice.alone else unit_obstacle(every, choice)
     shared = () if choice.alone else unit_knobs([choice])
     return SpaceSummary(
