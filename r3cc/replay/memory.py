@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
+from r3cc.devices.pinned import HOST
 from r3cc.replay.compare import Area, Piece
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements
 from r3cc.replay.facts import KernelFacts
@@ -26,6 +27,10 @@ Bytes = npt.NDArray[np.uint8]
 
 POISON = 0xFF
 """Fills mapped memory that was not captured: a kernel that reads it gets NaN, not a lucky zero."""
+
+GUARD = 2 << 20
+"""Zeroes in front of captured memory, bytes: kernels that read a little before an array, and use nothing of it, work
+in the application, where memory lies there."""
 
 _FEW_COPIES = 4
 """Ranges that are restored one by one; more are listed, page by page, for one command."""
@@ -337,7 +342,9 @@ class LaunchMemory:
 
     def _image(self, span: Range, content: Sequence[tuple[Region, str]]) -> Image:
         def build() -> Bytes:
-            memory = np.full(span.size, POISON, np.uint8)
+            memory = np.zeros(span.size, np.uint8)
+            for piece in granules_of([region for region, _ in content], self._device.granule):
+                memory[piece.address - span.address : piece.end - span.address] = POISON
             for region, key in content:
                 offset = region.address - span.address
                 memory[offset : offset + region.size] = self._source.image(key, region.size)
@@ -366,6 +373,17 @@ class LaunchMemory:
 
 
 def spans_of(regions: Sequence[Region], granule: int) -> list[Range]:
+    """Granule-aligned ranges that hold all regions and ``GUARD`` bytes in front of each, those that touch merged."""
+    return union(_guarded(piece) for piece in granules_of(regions, granule))
+
+
+def _guarded(piece: Range) -> Range:
+    lowest = HOST.address if HOST.holds(piece) else 0
+    start = max(piece.address - GUARD, lowest)
+    return Range(start, piece.end - start)
+
+
+def granules_of(regions: Sequence[Region], granule: int) -> list[Range]:
     """Granule-aligned ranges that hold all regions, those that touch merged."""
     padded = (
         (region.address // granule * granule, -(-(region.address + region.size) // granule) * granule)

@@ -439,14 +439,7 @@ class ReplaySession:
 
     def _reserve(self, launches: Sequence[Launch]) -> None:
         """Reserve the addresses of all launches in as few pieces as they come in."""
-        granule = self._device.granule
-        spans = union(
-            [
-                Range(region.address // granule * granule, (region.size // granule + 2) * granule)
-                for launch in launches
-                for region in launch.regions
-            ]
-        )
+        spans = union(span for launch in launches for span in spans_of(launch.regions, self._device.granule))
         pieces: list[Range] = []
         for span in spans:
             if pieces and span.address - pieces[-1].end < _RESERVATION_GAP:

@@ -1,7 +1,18 @@
 import random
 
 from r3cc.devices.base import PAGE, Range, merge_pages
-from r3cc.replay.memory import clip, coalesce, join_near, page_numbers, spans_of, union, without
+from r3cc.devices.pinned import HOST
+from r3cc.replay.memory import (
+    GUARD,
+    clip,
+    coalesce,
+    granules_of,
+    join_near,
+    page_numbers,
+    spans_of,
+    union,
+    without,
+)
 from r3cc.store.model import Region
 
 
@@ -39,9 +50,19 @@ def test_pages_of_ranges_are_listed_once_each():
     assert page_numbers(ranges).tolist() == [0, 2, 3, 9]
 
 
-def test_spans_are_granules_that_touch_merged():
+def test_granules_that_touch_are_merged():
     regions = [Region(address, size, "", "") for address, size in ((0x10010, 16), (0x10FF0, 32), (0x20000, 0x1000))]
-    assert spans_of(regions, 0x1000) == [Range(0x10000, 0x2000), Range(0x20000, 0x1000)]
+    assert granules_of(regions, 0x1000) == [Range(0x10000, 0x2000), Range(0x20000, 0x1000)]
+
+
+def test_spans_have_a_guard_in_front():
+    start = 1 << 40
+    regions = [Region(start + offset, 16, "", "") for offset in (16, GUARD // 2, 5 * GUARD)]
+    assert spans_of(regions, 0x1000) == [
+        Range(start - GUARD, GUARD + GUARD // 2 + 0x1000),
+        Range(start + 4 * GUARD, GUARD + 0x1000),
+    ]
+    assert spans_of([Region(HOST.address, 16, "", "")], 0x1000) == [Range(HOST.address, 0x1000)]
 
 
 def test_flagged_pages_become_merged_offsets():
