@@ -79,6 +79,8 @@ def apply(
         say(f"{kernel_name} has no verdict yet: `r3 tune` goes on with it")
     for kernel_name in outcome.unimproved:
         say(f"{kernel_name}: no improvement, no entry")
+    for sentence in outcome.outside:
+        say(sentence)
     if not outcome.profile.kernels:
         raise R3Error(f"the search {name} has no winner; nothing was written")
     for entry in outcome.profile.kernels:

@@ -24,7 +24,7 @@ from r3cc.store.search import Search
 from r3cc.tune.budget import Limits
 from r3cc.tune.knobs import Knob
 from r3cc.tune.llvm_facts import LLVMFacts
-from r3cc.tune.plan import Choice, KernelOptions, build_space, choose
+from r3cc.tune.plan import Choice, KernelOptions, build_space, choose, with_code
 from r3cc.tune.plan import summarise as summarise_space
 from r3cc.tune.search import OPTIMIZERS
 from r3cc.tune.session import Question, TuneSession
@@ -75,7 +75,7 @@ def tune(
     with Store.open(store) as opened:
         chosen = opened.recording(recording).id
         options = kernel_options(numerics, rtol, atol, specialise)
-        choices = choose(opened, chosen, kernels, device, options)
+        choices = choose(opened, chosen, kernels, device, options, with_code)
         if show_space:
             _show_spaces(opened, chosen, choices, as_json)
             return
@@ -137,8 +137,11 @@ def _show_spaces(store: Store, recording: str, choices: list[Choice], as_json: b
 def _print_space(space: SpaceSummary) -> None:
     """One kernel's space: a head, and a table of knobs."""
     click.echo(f"{space.kernel}  {space.name}  on {space.device}")
-    click.echo(f"pipeline: edits to default<O3> at {space.places} places, {len(space.passes)} passes to insert")
-    click.echo(f"passes: {' '.join(space.passes)}")
+    if space.base:
+        click.echo(f"pipeline: edits to default<O3> at {space.places} places, {len(space.passes)} passes to insert")
+        click.echo(f"passes: {' '.join(space.passes)}")
+    else:
+        click.echo("pipeline: none, its code carries no IR")
     table = Table(box=None, pad_edge=False)
     for column in ("knob", "scope", "numerics", "values", "what it does"):
         table.add_column(column, overflow="fold")

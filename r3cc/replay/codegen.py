@@ -27,11 +27,16 @@ _VALUES: dict[str, str] = {
     "num-vgpr": r"[1-9]\d*",
     "ptxas-opt": r"[0-4]",
     "maxrregcount": r"[1-9]\d*",
+    "ptxas:register-usage-level": r"\d|10",
+    "ptxas:def-load-cache": r"ca|cg|cs",
+    "ptxas:def-store-cache": r"wb|cg|cs",
+    "ptxas:fmad": r"true|false",
 }
 _NVIDIA_ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
 _AMD_ATTRIBUTES = ("waves-per-eu", "flat-work-group-size", "num-vgpr")
 _ATTRIBUTES = _NVIDIA_ATTRIBUTES + _AMD_ATTRIBUTES
-_ASSEMBLER = ("ptxas-opt", "maxrregcount")
+_PTXAS_PREFIX = "ptxas:"
+_ASSEMBLER = ("ptxas-opt", "maxrregcount", *(key for key in _VALUES if key.startswith(_PTXAS_PREFIX)))
 
 
 def bad_codegen(options: Options, device_kind: str) -> str | None:
@@ -62,8 +67,8 @@ class BuildOptions(msgspec.Struct, frozen=True):
     @classmethod
     def recorded(cls, info: Mapping[str, Any]) -> BuildOptions:
         """The recorded build's own, from the JSON that its binary carries (docs/binary-format.md)."""
-        if "codegen" not in info:  # code without IR (r3cc.replay.foreign)
-            return cls(CompileRequest(pipeline="default<O3>"), ("-O3",))
+        if "codegen" not in info:  # code without IR (r3cc.replay.foreign); a cubin needs no ptxas
+            return cls(CompileRequest(pipeline="default<O3>"), ("-O3",) if info.get("format") == "ptx" else ())
         codegen = info["codegen"]
         return cls(CompileRequest.from_recorded(codegen), recorded_ptxas_flags(codegen))
 
@@ -92,4 +97,6 @@ def _ptxas_flags(recorded: tuple[str, ...], given: Mapping[str, str]) -> tuple[s
     if "maxrregcount" in given:
         kept = (flag for flag in flags if not re.match(r"--?maxrregcount", flag))
         flags = (*kept, f"--maxrregcount={given['maxrregcount']}")
-    return flags
+    named = {f"--{key[len(_PTXAS_PREFIX) :]}": value for key, value in given.items() if key.startswith(_PTXAS_PREFIX)}
+    kept = (flag for flag in flags if flag.split("=")[0] not in named)
+    return (*kept, *(f"{flag}={value}" for flag, value in named.items()))

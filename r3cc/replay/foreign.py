@@ -1,9 +1,13 @@
-"""Code objects of kernels that carry no IR: the recorded cubin as it is, recorded PTX assembled again."""
+"""Code objects of kernels that carry no IR: the recorded cubin as it is, recorded PTX assembled again.
+
+A cubin may have come with the PTX of the same source. A candidate that asks for ptxas options gets that PTX, assembled.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import msgspec
@@ -35,21 +39,33 @@ def foreign_setup(store: Store, module: Module, kernel: Kernel, device: str, arc
     """
     if module.image is None or device == "cpu":
         raise R3Error(f"the code of {kernel.demangled} cannot run on {device}: it carries no IR")
-    file = store.cache / "modules" / module.module.replace(":", "-")
-    if not file.is_file():
-        write_whole(file, store.blob(module.image))
+    code = _cached(store, module.image)
+    ptx = None if module.ptx is None else _cached(store, module.ptx)
     info = module.info | {"module": module.module}
-    return CompileSetup(file, info, kernel.name, device, architecture, store.cache)
+    return CompileSetup(code, info, kernel.name, device, architecture, store.cache, ptx=ptx)
+
+
+def ptx_of(setup: CompileSetup) -> bytes | None:
+    """The PTX of code without IR; None where there is machine code alone."""
+    path = setup.bitcode if setup.info["format"] == PTX else setup.ptx
+    return None if path is None else path.read_bytes().rstrip(b"\0")
+
+
+def _cached(store: Store, key: str) -> Path:
+    file = store.cache / "modules" / f"foreign-{key}"
+    if not file.is_file():
+        write_whole(file, store.blob(key))
+    return file
 
 
 class ForeignTarget:
-    """Takes launch shapes, and for PTX what ptxas takes; every other candidate is rejected."""
+    """Takes launch shapes, and where there is PTX what ptxas takes; every other candidate is rejected."""
 
     def __init__(self, setup: CompileSetup) -> None:
         self._setup = setup
-        self._is_ptx = setup.info["format"] == PTX
-        self._ptxas = find_ptxas() if self._is_ptx else None
-        if self._is_ptx and self._ptxas is None:
+        self._ptx = ptx_of(setup)
+        self._ptxas = find_ptxas() if self._ptx is not None else None
+        if setup.info["format"] == PTX and self._ptxas is None:
             raise R3Error("ptxas was not found; `r3 doctor` says how to get it")
         self._architecture = setup.architecture or str(setup.info.get("architecture", ""))
         self._baseline = BuildOptions.recorded(setup.info).request
@@ -57,7 +73,8 @@ class ForeignTarget:
     @property
     def identity(self) -> str:
         """The content, and what assembles it."""
-        return f"{self._setup.info['module']} {self._ptxas.version if self._ptxas else ''} {self._architecture}"
+        assembler = f"{digest(self._ptx)} {self._ptxas.version}" if self._ptx and self._ptxas else ""
+        return f"{self._setup.info['module']} {assembler} {self._architecture}"
 
     def extract(self, specialisation: Specialisation) -> bytes:
         """The recorded code."""
@@ -72,12 +89,14 @@ class ForeignTarget:
         return CompileResult(bitcode, digest(bitcode), 0, 0)
 
     def finish(self, output: bytes, ptxas: Sequence[str]) -> Assembled:
-        """The cubin, or one that ptxas makes of the PTX."""
-        if self._ptxas is None:
+        """The recorded cubin, or one that ptxas makes of the PTX with these options."""
+        if not ptxas:
             return Assembled(output)
-        text = output.rstrip(b"\0")
+        if self._ptx is None or self._ptxas is None:
+            lack = "PTX, and the recording has machine code alone" if self._ptx is None else "ptxas"
+            raise CompileFailure(Status.REJECTED, f"options of ptxas need {lack}")
         try:
-            made = assemble(text, self._ptxas.path, self._architecture, ptxas, _ASSEMBLE_TIMEOUT_S)
+            made = assemble(self._ptx, self._ptxas.path, self._architecture, ptxas, _ASSEMBLE_TIMEOUT_S)
         except AssembleTimeoutError as error:
             raise CompileFailure(Status.COMPILE_TIMEOUT, str(error)) from None
         except AssembleError as error:

@@ -171,7 +171,7 @@ def _add_pack(archive: tarfile.TarFile, name: str, pack: Path, store: Store, rec
     if memory is Memory.WHOLE:
         archive.add(pack, name, filter=_anonymous)
         return
-    code = {key for module in store.modules(recording) for key in (module.bitcode, module.image) if key is not None}
+    code = {key for module in store.modules(recording) for key in module.code}
     with tempfile.TemporaryFile() as kept:
         reader = PackReader(pack)
         for record in reader.scan():

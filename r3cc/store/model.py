@@ -57,6 +57,10 @@ class Launch(msgspec.Struct, frozen=True):
     globals: tuple[GlobalImage, ...]
 
 
+FOREIGN = "foreign:"
+"""What the ids of modules without IR begin with."""
+
+
 class Shape(msgspec.Struct, frozen=True):
     """Launches of one kernel with one geometry."""
 
@@ -94,8 +98,8 @@ class Kernel(msgspec.Struct, frozen=True):
 
     @property
     def has_ir(self) -> bool:
-        """Whether its module carries IR: one recorded with ``--foreign`` doesn't, and can only be replayed."""
-        return not self.module.startswith("foreign:")
+        """Whether its module carries IR: one recorded with ``--foreign`` doesn't, and has no pipeline."""
+        return not self.module.startswith(FOREIGN)
 
     @property
     def id(self) -> str:
@@ -111,6 +115,13 @@ class Module(msgspec.Struct, frozen=True):
     info: dict[str, Any]
     binary: str
     image: str | None = None
+    ptx: str | None = None
+    """Chunk key of the PTX that lay beside a cubin without IR."""
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """Chunk keys of all its code."""
+        return tuple(key for key in (self.bitcode, self.image, self.ptx) if key is not None)
 
 
 class Process(msgspec.Struct, frozen=True):

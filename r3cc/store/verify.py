@@ -92,8 +92,7 @@ def check_pack(recording: str, path: Path) -> PackReport:
 
 def _missing(store: Store, recording: str) -> Iterator[str]:
     for module in store.modules(recording):
-        key = module.bitcode or module.image
-        if key is not None:
+        for key in module.code:
             yield from _problem(store, f"module {module.module[:12]}", key)
     if store.recording(recording).redacted:
         return

@@ -22,6 +22,7 @@ from r3cc.tune.journal import Journal
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice, target, units_of
 from r3cc.tune.search import Target, Tuner
+from r3cc.tune.space import Space
 from r3cc.tune.unit import Unit
 from r3cc.tune.watcher import Watcher
 
@@ -65,7 +66,7 @@ class TuneSession:
             journal = self._journal(log, search, begin if resumed is None else None)
             began(search, resumed is not None)
             Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits, units).run()
-        spaces = {target.plan.kernel: target.space for target in targets}
+        spaces = {target.plan.kernel: target.space for target in targets if isinstance(target.space, Space)}
         Library.of(self._store.path).add(findings_of(search.id, read_log(search.events_path), spaces))
         return search
 

@@ -10,14 +10,12 @@ from r3cc.llvm import KernelDescription
 from r3cc.replay.codegen import Options
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
-from r3cc.tune.blocks import Shape, block_is_fixed, legal_blocks
+from r3cc.tune.blocks import Shape, block_is_fixed, block_knob, dimensions
 from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, PRESETS, BasePipeline, Edit, Insert, Preset, Swap
 from r3cc.tune.genotype import Genotype
-from r3cc.tune.knobs import BLOCK, Knob, Scope
+from r3cc.tune.knobs import BLOCK, Knob
 from r3cc.tune.passes import Vocabulary
 from r3cc.tune.specialisation import PREFIX, Constants
-
-BLOCK_WHAT = "threads a block; the grid follows"
 
 
 class Space:
@@ -44,7 +42,7 @@ class Space:
         self.shapes = tuple(shapes)
         self.recorded_pipeline = recorded_pipeline
         self._own_knobs = tuple(knobs)
-        self.knobs = (*knobs, *self._block_knob(), *constants.knobs())
+        self.knobs = (*knobs, *block_knob(facts, shapes), *constants.knobs())
 
     def under(self, values: Options) -> Space:
         """The same space in a unit that is built with these module-scope values."""
@@ -68,7 +66,7 @@ class Space:
         """The candidate of a genotype; the empty one is the recorded build at ``default<O3>``, in its unit as tuned."""
         pipeline = self.base.apply(genotype.edits)
         knobs = dict((*self.unit_values, *genotype.knobs))
-        block = _dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
+        block = dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
         special = [key for key in knobs if key.startswith(PREFIX)]
         for key in special:
             del knobs[key]
@@ -107,11 +105,6 @@ class Space:
         arguments = {f"{PREFIX}{index}": text for index, _, text in self.constants.arguments}
         return f"specialised: {arguments.get(key, key.removeprefix(PREFIX))}"
 
-    def _block_knob(self) -> tuple[Knob, ...]:
-        blocks = legal_blocks(self.facts, self.shapes)
-        values = tuple(",".join(map(str, block)) for block in blocks)
-        return (Knob(BLOCK, Scope.KERNEL, values, BLOCK_WHAT),) if values else ()
-
     def _recorded_block(self) -> Dim3:
         """The smallest shape that holds every recorded block."""
         blocks = [shape.block for shape in self.shapes]
@@ -126,7 +119,7 @@ class SpaceSummary(msgspec.Struct, frozen=True):
     device: str
     recorded_pipeline: str
     base: str
-    """Text of ``default<O3>`` that edits start from."""
+    """Text of ``default<O3>`` that edits start from; empty for a kernel without IR, which has no pipeline."""
     places: int
     """Passes of the base that an edit can name."""
     passes: tuple[str, ...]
@@ -137,11 +130,6 @@ class SpaceSummary(msgspec.Struct, frozen=True):
     """Module-scope knobs, searched before the kernel's own and for all kernels of its unit together."""
     left_out: tuple[str, ...] = ()
     """Knobs that are not searched, each with the reason."""
-
-
-def _dimensions(text: str) -> Dim3:
-    x, y, z = map(int, text.split(","))
-    return x, y, z
 
 
 def _expanded(pipeline: str) -> bool:

@@ -21,23 +21,7 @@ import msgspec
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import KernelPlan
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
-from r3cc.tune.genotype import Genotype
-from r3cc.tune.knobs import Knob
-
-
-class UnitSpace:
-    """The module-scope knobs of a unit."""
-
-    def __init__(self, knobs: Sequence[Knob]) -> None:
-        self.knobs = tuple(knobs)
-
-    def candidate(self, genotype: Genotype) -> Candidate:
-        """The candidate of a genotype: the recorded build with these values."""
-        return Candidate(codegen=tuple(sorted(genotype.knobs)))
-
-    def changes(self, genotype: Genotype) -> tuple[str, ...]:
-        """What a genotype changes, as people read it."""
-        return tuple(f"{key}={value}" for key, value in genotype.knobs)
+from r3cc.tune.knob_space import KnobSpace
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -47,7 +31,8 @@ class Unit(msgspec.Struct, frozen=True):
     """Its line in the event log, under the module's id."""
     kernels: tuple[str, ...]
     """Ids of the kernels that are searched under its values."""
-    space: UnitSpace
+    space: KnobSpace
+    """The module-scope knobs."""
     open_search: Callable[[], Evaluator]
     """Evaluator over the kernels that are tuned."""
     open_finals: Callable[[], Evaluator]

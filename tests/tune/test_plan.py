@@ -13,7 +13,7 @@ from r3cc.store.eventlog import EventLog
 from r3cc.store.model import Kernel
 from r3cc.tune.budget import Allowance, Budget, Limits, share_of
 from r3cc.tune.journal import Journal
-from r3cc.tune.plan import KernelOptions, by_default
+from r3cc.tune.plan import KernelOptions, by_default, with_code
 from tests.tune.synthetic import plan
 
 
@@ -47,9 +47,12 @@ def test_what_cannot_or_shall_not_be_tuned_still_counts_as_covered() -> None:
     assert names(kernels, "b") == ["c"]
 
 
-def test_a_kernel_without_ir_is_left_out() -> None:
-    foreign = msgspec.structs.replace(kernel("a", 0.5), module="foreign:1")
-    assert names([foreign, kernel("b", 0.5)]) == ["b"]
+def test_a_kernel_without_ir_is_tuned_and_not_rewritten() -> None:
+    foreign = msgspec.structs.replace(kernel("a", 0.4), module="foreign:1")
+    unknown = msgspec.structs.replace(kernel("c", 0.1, recorded=0), module="foreign:2")
+    kernels = [foreign, unknown, kernel("b", 0.5)]
+    assert names(kernels) == ["b"]
+    assert by_default(kernels, lambda _: KernelOptions(), with_code) == [foreign, kernels[2]]
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=6), st.integers(10, 1000))

@@ -14,7 +14,7 @@ from r3cc.tune.budget import Limits
 from r3cc.tune.journal import Journal
 from r3cc.tune.knobs import MODULE_KNOBS, Scope
 from r3cc.tune.search import Target, Tuner
-from r3cc.tune.unit import Member, Unit, UnitEvaluator, UnitSpace
+from r3cc.tune.unit import KnobSpace, Member, Unit, UnitEvaluator
 from r3cc.tune.watcher import Silent
 from tests.tune.synthetic import Model, SyntheticEvaluator, plan, space
 
@@ -40,7 +40,7 @@ def unit(models: dict[str, Model], finals: dict[str, Model] | None = None) -> Un
         return lambda: UnitEvaluator([member(name, model) for name, model in chosen.items()])
 
     return Unit(
-        plan("unit", sum(OPEN.values())), tuple(models), UnitSpace(KNOBS), opener(models), opener(finals or models)
+        plan("unit", sum(OPEN.values())), tuple(models), KnobSpace(KNOBS), opener(models), opener(finals or models)
     )
 
 
