@@ -16,6 +16,7 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.replay.events import KernelPlan, RegionChange, Result
 from r3cc.store.model import Module
+from r3cc.toolchain.relocate import relocated
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -100,7 +101,7 @@ def _reasons(winner: SourceWinner) -> Iterator[str]:
 
 
 def _rewrites(winner: SourceWinner) -> list[Rewrite]:
-    directory = Path(str(winner.module.info.get("directory", "")))
+    directory = Path(relocated(winner.module.info, Path.cwd())["directory"])
     return [_rewrite(directory, change, winner.plan.demangled) for change in winner.result.regions]
 
 

@@ -143,7 +143,7 @@ class Planner:
             device_facts=tuple(fact.format(cores=cores) for fact in CPU_FACTS) if on_cpu else GPU_FACTS,
             parameters=self._parameters(kernel),
             launches=_launches(kernel),
-            context=context_of(source, Path(self._store.module(kernel.module).info.get("directory", ""))),
+            context=context_of(source, self._module(kernel.module).directory),
             block_threads=threads,
             dynamic_shared=shape.shared if shape is not None else 0,
             profile=(*_profile(baseline, original), *_occupancy(architecture, threads, shape, baseline.resources)),

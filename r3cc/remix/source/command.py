@@ -66,7 +66,9 @@ def device_command(info: Mapping[str, Any]) -> DeviceCommand:
     if info["codegen"].get("relocatable"):
         raise R3Error("kernels of relocatable device code (-fgpu-rdc) cannot be rewritten: build without it")
     if not directory.is_dir():
-        raise R3Error(f"the build's directory {directory} is not here: remix needs the sources that were recorded")
+        raise R3Error(
+            f"the build's directory {directory} is not here: run r3 remix in the tree that has the recorded sources"
+        )
     if not (directory / info["source"]).is_file():
         raise R3Error(f"the source {info['source']} is not in {directory} any more")
     recorded = info["command"]

@@ -20,6 +20,7 @@ from r3cc.remix.source.locate import SourceIndex, in_folders
 from r3cc.remix.source.messages import failure
 from r3cc.remix.source.survey import survey
 from r3cc.store import Store
+from r3cc.toolchain.relocate import relocated
 
 
 class ModuleSource:
@@ -30,6 +31,7 @@ class ModuleSource:
 
     def __init__(self, info: Mapping[str, Any], bitcode: bytes) -> None:
         """``info`` is the module's JSON. Raises R3Error where its source is not here or is another one by now."""
+        info = relocated(info, Path.cwd())
         self.info = info
         self.bitcode = bitcode
         command = device_command(info)
