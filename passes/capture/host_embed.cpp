@@ -56,7 +56,7 @@ PreservedAnalyses HostEmbed::run(Module &M, ModuleAnalysisManager &) {
   std::vector<CapturedModule> Modules = Handoff->take(currentCc1Command().unit());
   if (Modules.empty())
     reportNotEmbedded(M, "this command compiled no device code for it with R3's plugin");
-  applyLaunchRules(M, Modules);
+  applyLaunchChanges(M, Modules);
   for (const CapturedModule &Captured : Modules)
     embed(M, Captured, *Binary);
   return Modules.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();

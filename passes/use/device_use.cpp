@@ -4,8 +4,11 @@
 #include "capture/device_capture.h"
 #include "capture/handoff_file.h"
 #include "common/describe.h"
+#include "common/digest.h"
 #include "replay/compile.h"
 #include "replay/extract.h"
+#include "replay/module.h"
+#include "replay/specialise.h"
 #include "use/messages.h"
 #include "use/replace.h"
 #include "use/tuned_note.h"
@@ -36,16 +39,50 @@ struct OptimisedKernel {
   SmallVector<char, 0> bitcode;
 };
 
-/// The kernel alone, through its own pipeline: the same two steps that judged it.
-Expected<SmallVector<char, 0>> optimiseAlone(StringRef Captured, StringRef Kernel,
-                                             const CompileRequest &Request) {
-  Expected<Product> Alone = extractKernel(bytes(Captured), {Kernel.str()});
+/// The kernel alone, the values of its version in place: what replay's pipelines begin with.
+Expected<SmallVector<char, 0>> extractAlone(StringRef Captured, const KernelOutcome &Outcome) {
+  Expected<Product> Alone = extractKernel(bytes(Captured), {Outcome.name});
   if (!Alone)
     return Alone.takeError();
-  Expected<Product> Optimised = compileModule(bytes(Alone->Output), Request);
+  if (!Outcome.version)
+    return std::move(Alone->Output);
+  Expected<Product> Special =
+      specialiseKernel(bytes(Alone->Output), specialiseRequest(Outcome.name, *Outcome.version));
+  if (!Special)
+    return Special.takeError();
+  return std::move(Special->Output);
+}
+
+/// The kernel alone, through its own pipeline: the same steps that judged it.
+Expected<SmallVector<char, 0>> optimiseAlone(StringRef Captured, const KernelOutcome &Outcome,
+                                             const CompileRequest &Request) {
+  Expected<SmallVector<char, 0>> Alone = extractAlone(Captured, Outcome);
+  if (!Alone)
+    return Alone.takeError();
+  Expected<Product> Optimised = compileModule(bytes(*Alone), Request);
   if (!Optimised)
     return Optimised.takeError();
   return std::move(Optimised->Output);
+}
+
+/// The captured module with the kernel's version as one more kernel, not optimised: the cpu device compiles
+/// it as any other.
+Expected<std::string> withVersion(StringRef Captured, const KernelOutcome &Outcome) {
+  Expected<SmallVector<char, 0>> Alone = extractAlone(Captured, Outcome);
+  if (!Alone)
+    return Alone.takeError();
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> Whole = loadModule(bytes(Captured), Context);
+  if (!Whole)
+    return Whole.takeError();
+  HeldVariables Held;
+  Held.hold(**Whole, *(*Whole)->getFunction(Outcome.name));
+  if (Error E = addVersion(**Whole, Outcome.name, Outcome.version->name, bytes(*Alone),
+                           ClosureLinkage::AsValidated))
+    return E;
+  Held.release(**Whole);
+  SmallVector<char, 0> Written = writeModule(**Whole);
+  return std::string(Written.begin(), Written.end());
 }
 
 /// The parts of a capture's JSON that a binary without IR still tells.
@@ -86,7 +123,7 @@ public:
   void end(Module &M) {
     bool Changed = !Optimised.empty();
     for (const OptimisedKernel &Kernel : Optimised)
-      if (Error E = replaceKernel(M, Outcomes[Kernel.outcome].name, bytes(Kernel.bitcode), closureLinkage()))
+      if (Error E = putIn(M, Outcomes[Kernel.outcome], bytes(Kernel.bitcode)))
         leaveOut(M, Kernel.outcome, toString(std::move(E)));
     if (Changed)
       Held.release(M);
@@ -95,6 +132,12 @@ public:
   }
 
 private:
+  Error putIn(Module &M, const KernelOutcome &Outcome, ArrayRef<uint8_t> Code) const {
+    if (Outcome.version)
+      return addVersion(M, Outcome.name, Outcome.version->name, Code, closureLinkage());
+    return replaceKernel(M, Outcome.name, Code, closureLinkage());
+  }
+
   ClosureLinkage closureLinkage() const {
     const json::Object *Codegen = Captured.document.getObject("codegen");
     return Codegen && Codegen->getBoolean("relocatable").value_or(false) ? ClosureLinkage::Internal
@@ -106,6 +149,7 @@ private:
   void leaveOut(const Module &M, size_t Index, const std::string &Reason) {
     KernelOutcome &Outcome = Outcomes[Index];
     Outcome.applied = false;
+    Outcome.version.reset();
     Outcome.notes.push_back(Reason);
     warnOnce(M, M.getSourceFileName() + ": " + demangle(Outcome.name) + " is built plainly: " + Reason);
   }
@@ -114,7 +158,11 @@ private:
     KernelOutcome &Outcome = Outcomes[Index];
     const ProfileEntry &Entry = *Outcome.choice.entry;
     Outcome.applied = true;
-    if (Settings.forCpu() || !(Entry.pipeline || !Entry.attributes.empty()))
+    if (Entry.specialised)
+      Outcome.version = versionFor(Entry, *M.getFunction(Outcome.name));
+    if (Settings.forCpu())
+      return Outcome.version ? keepVersion(M, Index) : void();
+    if (!(Entry.pipeline || !Entry.attributes.empty()))
       return; // its launch rule is all there is
     if (UnitOptions && *UnitOptions != Entry.unitOptions)
       return leaveOut(M, Index, "its module-scope values are not those of another tuned kernel of this unit");
@@ -122,11 +170,20 @@ private:
     if (Error E = applyToUnit(Entry, Machine, Outcome.notes))
       return leaveOut(M, Index, toString(std::move(E)));
     Expected<SmallVector<char, 0>> Code =
-        optimiseAlone(Captured.module.bitcode, Outcome.name, requestFor(Entry, Machine));
+        optimiseAlone(Captured.module.bitcode, Outcome, requestFor(Entry, Machine));
     if (!Code)
       return leaveOut(M, Index, toString(Code.takeError()));
     Held.hold(M, *M.getFunction(Outcome.name));
     Optimised.push_back({Index, std::move(*Code)});
+  }
+
+  /// The IR that a build for the cpu device carries has the version, too.
+  void keepVersion(Module &M, size_t Index) {
+    Expected<std::string> Bitcode = withVersion(Captured.module.bitcode, Outcomes[Index]);
+    if (!Bitcode)
+      return leaveOut(M, Index, toString(Bitcode.takeError()));
+    Captured.module.bitcode = std::move(*Bitcode);
+    Captured.document["module"] = sha256(Captured.module.bitcode);
   }
 
   void warnOfMissing(const Module &M) {
@@ -175,15 +232,18 @@ private:
   void describeKernels(json::Object &Note) {
     json::Array Kernels;
     const json::Array *Known = Note.getArray("kernels");
-    for (const KernelOutcome &Outcome : Outcomes) {
-      json::Object Kernel = describeOutcome(Outcome);
+    auto Add = [&](json::Object Kernel, StringRef Captured) {
       if (Known)
         for (const json::Value &Value : *Known)
-          if (const json::Object *Own = Value.getAsObject();
-              Own && Own->getString("name") == StringRef(Outcome.name))
+          if (const json::Object *Own = Value.getAsObject(); Own && Own->getString("name") == Captured)
             for (const auto &[Key, Field] : *Own)
               Kernel.try_emplace(Key, Field);
       Kernels.push_back(std::move(Kernel));
+    };
+    for (const KernelOutcome &Outcome : Outcomes) {
+      Add(describeOutcome(Outcome), Outcome.name);
+      if (Outcome.version)
+        Add(describeVersion(Outcome), Outcome.name);
     }
     Note["kernels"] = std::move(Kernels);
   }

@@ -2,6 +2,7 @@
 #include "use/launch_guard.h"
 
 #include "use/choice.h"
+#include "use/registration.h"
 
 #include "llvm/ADT/APInt.h"
 #include "llvm/IR/IRBuilder.h"
@@ -67,15 +68,34 @@ struct Stub {
 /// does with them next.
 class GuardWriter {
 public:
-  GuardWriter(const Stub &Target, const LaunchRule &Rule)
-      : Target(Target), Rule(Rule), Builder(Target.pop->getNextNode()), Grid(Target.pop->getArgOperand(0)),
-        Block(Target.pop->getArgOperand(1)), Shared(Target.pop->getArgOperand(2)) {}
+  GuardWriter(const Stub &Target, const LaunchChange &Change)
+      : Target(Target), Change(Change), Builder(Target.pop->getNextNode()),
+        Grid(Target.pop->getArgOperand(0)), Block(Target.pop->getArgOperand(1)),
+        Shared(Target.pop->getArgOperand(2)) {}
 
-  void write() {
+  /// VersionKey: what the runtime knows the change's version by.
+  void write(Constant *VersionKey) {
     std::array<Value *, 3> AskedGrid = load(Grid), AskedBlock = load(Block);
-    Value *AskedShared = Builder.CreateLoad(Builder.getInt64Ty(), Shared);
+    AskedShared = Builder.CreateLoad(Builder.getInt64Ty(), Shared);
+    NewGrid = AskedGrid, NewBlock = AskedBlock;
+    Value *Admitted = Change.rule ? followRule(*Change.rule) : Builder.getTrue();
+    if (Change.version)
+      Admitted = Builder.CreateAnd(Admitted, suits(*Change.version));
+    if (Change.rule)
+      for (size_t Axis = 0; Axis < 3; ++Axis) {
+        store(Grid, Axis, Builder.CreateSelect(Admitted, NewGrid[Axis], AskedGrid[Axis]));
+        store(Block, Axis, Builder.CreateSelect(Admitted, NewBlock[Axis], AskedBlock[Axis]));
+      }
+    if (Change.version)
+      Target.launch->setArgOperand(
+          0, Builder.CreateSelect(Admitted, VersionKey, Target.launch->getArgOperand(0)));
+  }
+
+private:
+  /// Whether the rule admits the launch, whose new dimensions are the rule's then.
+  Value *followRule(const LaunchRule &Rule) {
     Value *Admitted = Builder.getFalse();
-    std::array<Value *, 3> NewGrid = AskedGrid;
+    const std::array<Value *, 3> AskedGrid = NewGrid, AskedBlock = NewBlock;
     for (const LaunchShape &Shape : Rule.shapes) {
       Value *IsShape =
           Builder.CreateAnd(Builder.CreateAnd(equal(AskedGrid, Shape.grid), equal(AskedBlock, Shape.block)),
@@ -85,16 +105,34 @@ public:
         NewGrid[Axis] = Builder.CreateSelect(IsShape, Builder.getInt32(Given[Axis]), NewGrid[Axis]);
       Admitted = Builder.CreateOr(Admitted, IsShape);
     }
+    for (size_t Axis = 0; Axis < 3; ++Axis)
+      NewBlock[Axis] = Builder.getInt32(Rule.block[Axis]);
     for (const ScalarGuard &Scalar : Rule.scalars)
-      Admitted = Builder.CreateAnd(Admitted, isOneOf(Scalar));
-    for (size_t Axis = 0; Axis < 3; ++Axis) {
-      store(Grid, Axis, Builder.CreateSelect(Admitted, NewGrid[Axis], AskedGrid[Axis]));
-      store(Block, Axis,
-            Builder.CreateSelect(Admitted, Builder.getInt32(Rule.block[Axis]), AskedBlock[Axis]));
-    }
+      Admitted = Builder.CreateAnd(Admitted, isOneOf(Scalar.index, Scalar.values));
+    return Admitted;
   }
 
-private:
+  /// Whether a launch with the new dimensions has what the version takes for granted.
+  Value *suits(const KernelVersion &Version) {
+    Value *Suits = Builder.CreateICmpULE(AskedShared, Builder.getInt64(Version.shared));
+    for (const ArgumentConstant &Argument : Version.values.arguments)
+      Suits = Builder.CreateAnd(Suits, isOneOf(Argument.index, {Argument.bytes}));
+    if (Version.values.block)
+      Suits = Builder.CreateAnd(Suits, equal(NewBlock, *Version.values.block));
+    if (Version.values.grid)
+      Suits = Builder.CreateAnd(Suits, equal(NewGrid, *Version.values.grid));
+    if (Version.threads)
+      Suits = Builder.CreateAnd(Suits, Builder.CreateICmpULE(threads(), Builder.getInt64(*Version.threads)));
+    return Suits;
+  }
+
+  Value *threads() {
+    Value *Product = Builder.getInt64(1);
+    for (Value *Extent : NewBlock)
+      Product = Builder.CreateMul(Product, Builder.CreateZExt(Extent, Builder.getInt64Ty()));
+    return Product;
+  }
+
   Value *place(Value *Dimensions, size_t Axis) {
     return Builder.CreateConstInBoundsGEP1_32(Builder.getInt32Ty(), Dimensions, Axis);
   }
@@ -117,14 +155,15 @@ private:
     return All;
   }
 
-  Value *isOneOf(const ScalarGuard &Scalar) {
-    Value *Slot = Builder.CreateConstInBoundsGEP1_32(Builder.getPtrTy(), Target.arguments(), Scalar.index);
+  Value *isOneOf(uint32_t Index, ArrayRef<std::string> Values) {
+    unsigned Width = 8 * Values.front().size();
+    Value *Slot = Builder.CreateConstInBoundsGEP1_32(Builder.getPtrTy(), Target.arguments(), Index);
     Value *Address = Builder.CreateLoad(Builder.getPtrTy(), Slot);
-    Type *Bits = Builder.getIntNTy(8 * Scalar.size);
+    Type *Bits = Builder.getIntNTy(Width);
     Value *Argument = Builder.CreateAlignedLoad(Bits, Address, Align(1));
     Value *Any = Builder.getFalse();
-    for (const std::string &Bytes : Scalar.values) {
-      APInt Wanted(8 * Scalar.size, 0);
+    for (const std::string &Bytes : Values) {
+      APInt Wanted(Width, 0);
       for (size_t Byte = 0; Byte < Bytes.size(); ++Byte)
         Wanted.insertBits(static_cast<uint8_t>(Bytes[Byte]), 8 * Byte, 8);
       Any = Builder.CreateOr(Any, Builder.CreateICmpEQ(Argument, ConstantInt::get(Bits, Wanted)));
@@ -133,11 +172,13 @@ private:
   }
 
   const Stub &Target;
-  const LaunchRule &Rule;
+  const LaunchChange &Change;
   IRBuilder<> Builder;
   Value *Grid;
   Value *Block;
   Value *Shared;
+  Value *AskedShared = nullptr;
+  std::array<Value *, 3> NewGrid, NewBlock; ///< what the launch gets if it is admitted
 };
 
 Function *stubOf(Module &Host, StringRef Kernel) {
@@ -147,18 +188,32 @@ Function *stubOf(Module &Host, StringRef Kernel) {
   return nullptr;
 }
 
+bool readsArguments(const LaunchChange &Change) {
+  return (Change.rule && !Change.rule->scalars.empty()) ||
+         (Change.version && !Change.version->values.arguments.empty());
+}
+
 } // namespace
 
-std::string guardLaunches(Module &Host, StringRef Kernel, const LaunchRule &Rule) {
+std::string guardLaunches(Module &Host, StringRef Kernel, const LaunchChange &Change) {
   Function *Found = stubOf(Host, Kernel);
   if (!Found)
     return "the host code of this unit doesn't launch the kernel";
   Stub Target(*Found);
   if (!Target.pop)
     return "clang's launch stub isn't the one that this R3 knows";
-  if (!Rule.scalars.empty() && !Target.arguments())
+  if (readsArguments(Change) && !Target.arguments())
     return "the stub's arguments weren't found";
-  GuardWriter(Target, Rule).write();
+  Constant *VersionKey = nullptr;
+  if (Change.version) {
+    if (!Target.launch || Target.launch->getParent() != Target.pop->getParent())
+      return "clang's launch stub isn't the one that this R3 knows";
+    auto *Key = dyn_cast<Constant>(Target.launch->getArgOperand(0));
+    VersionKey = Key ? registerBeside(Host, *Key, Change.version->name) : nullptr;
+    if (!VersionKey)
+      return "the host code's registration of the kernel wasn't found";
+  }
+  GuardWriter(Target, Change).write(VersionKey);
   return {};
 }
 

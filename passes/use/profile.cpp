@@ -11,7 +11,7 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-constexpr int64_t Version = 1;
+constexpr int64_t Version = 2;
 
 Error fail(const Twine &Sentence) { return createStringError(inconvertibleErrorCode(), Sentence.str()); }
 
@@ -41,12 +41,24 @@ std::optional<LaunchShape> parseShape(const json::Value &Value) {
   return LaunchShape{*Grid, *Block, static_cast<uint64_t>(*Shared)};
 }
 
+std::optional<ArgumentConstant> parseConstant(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  std::optional<int64_t> Index = Fields ? Fields->getInteger("index") : std::nullopt;
+  std::optional<StringRef> Text = Fields ? Fields->getString("value") : std::nullopt;
+  ArgumentConstant Constant;
+  if (!Index || *Index < 0 || !Text || !tryGetFromHex(*Text, Constant.bytes) || Constant.bytes.empty() ||
+      Constant.bytes.size() > 8)
+    return std::nullopt;
+  Constant.index = static_cast<uint32_t>(*Index);
+  return Constant;
+}
+
 std::optional<ScalarGuard> parseScalar(const json::Value &Value) {
   const json::Object *Fields = Value.getAsObject();
   const json::Array *Values = Fields ? Fields->getArray("values") : nullptr;
   std::optional<int64_t> Index = Fields ? Fields->getInteger("index") : std::nullopt;
   std::optional<int64_t> Size = Fields ? Fields->getInteger("size") : std::nullopt;
-  if (!Values || !Index || *Index < 0 || !Size || *Size < 1 || *Size > 8)
+  if (!Values || Values->empty() || !Index || *Index < 0 || !Size || *Size < 1 || *Size > 8)
     return std::nullopt;
   ScalarGuard Guard{static_cast<uint32_t>(*Index), static_cast<uint32_t>(*Size), {}};
   for (const json::Value &Text : *Values) {
@@ -83,6 +95,22 @@ std::optional<std::map<std::string, std::string>> parseTexts(const json::Object 
   return Texts;
 }
 
+/// What is wrong with the parts that act on launches; empty if Entry has been filled.
+std::string parseLaunches(const json::Object &Fields, ProfileEntry &Entry) {
+  const json::Value *Launch = Fields.get("launch"), *Special = Fields.get("specialised");
+  if (!Launch)
+    return "has no \"launch\"";
+  Entry.launchText = *Launch;
+  if (!Launch->getAsNull() && !(Entry.launch = parseLaunchRule(*Launch)))
+    return "has a bad \"launch\"";
+  if (Special && !Special->getAsNull()) {
+    Entry.specialised = parseSpecialisation(*Special);
+    if (!Entry.specialised || !Entry.pipeline)
+      return "has a bad \"specialised\", or one without a \"pipeline\"";
+  }
+  return {};
+}
+
 /// Why Fields are no entry; empty if Entry has been filled.
 std::string parseEntry(const json::Object &Fields, ProfileEntry &Entry) {
   for (auto [Key, Text] :
@@ -106,14 +134,7 @@ std::string parseEntry(const json::Object &Fields, ProfileEntry &Entry) {
   Entry.attributes = std::move(*Attributes);
   Entry.unitOptions = std::move(*Module);
   Entry.codegenLevel = *Level;
-  const json::Value *Launch = Fields.get("launch");
-  if (!Launch)
-    return "has no \"launch\"";
-  Entry.launchText = *Launch;
-  if (Launch->getAsNull())
-    return {};
-  Entry.launch = parseLaunchRule(*Launch);
-  return Entry.launch ? std::string() : "has a bad \"launch\"";
+  return parseLaunches(Fields, Entry);
 }
 
 } // namespace
@@ -130,6 +151,19 @@ std::optional<LaunchRule> parseLaunchRule(const json::Value &Value) {
       !parseAll(Guard->getArray("scalars"), Rule.scalars, parseScalar))
     return std::nullopt;
   return Rule;
+}
+
+std::optional<Specialisation> parseSpecialisation(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  Specialisation Special;
+  if (!Fields || !parseAll(Fields->getArray("arguments"), Special.arguments, parseConstant))
+    return std::nullopt;
+  for (auto [Key, Extents] : {std::pair("block", &Special.block), std::pair("grid", &Special.grid)}) {
+    const json::Value *Text = Fields->get(Key);
+    if (Text && !Text->getAsNull() && !(*Extents = parseDimensions(Text)))
+      return std::nullopt;
+  }
+  return Special;
 }
 
 Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked) {

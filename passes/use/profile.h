@@ -40,6 +40,19 @@ struct LaunchRule {
   std::vector<ScalarGuard> scalars;
 };
 
+/// A scalar argument and its one value, as its bytes in memory order.
+struct ArgumentConstant {
+  uint32_t index;
+  std::string bytes;
+};
+
+/// What a second version of a kernel takes for granted, so that it serves such launches alone.
+struct Specialisation {
+  std::vector<ArgumentConstant> arguments;
+  std::optional<Dim3> block; ///< as launched, under the entry's launch rule
+  std::optional<Dim3> grid;
+};
+
 /// One tuned kernel on one device.
 struct ProfileEntry {
   std::string name;
@@ -51,7 +64,8 @@ struct ProfileEntry {
   unsigned codegenLevel;
   std::map<std::string, std::string> unitOptions; ///< module-scope values
   std::optional<LaunchRule> launch;
-  llvm::json::Value launchText = nullptr; ///< the rule as the profile has it
+  llvm::json::Value launchText = nullptr;    ///< the rule as the profile has it
+  std::optional<Specialisation> specialised; ///< pipeline, attributes and rule are those of a second version
 };
 
 struct Profile {
@@ -65,6 +79,9 @@ llvm::Expected<Profile> readProfile(const std::string &Path);
 
 /// Nothing where the value is no launch rule.
 std::optional<LaunchRule> parseLaunchRule(const llvm::json::Value &Value);
+
+/// Nothing where the value is no specialisation.
+std::optional<Specialisation> parseSpecialisation(const llvm::json::Value &Value);
 
 /// The grid that a launch gets under a rule.
 Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked);

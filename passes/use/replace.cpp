@@ -128,6 +128,27 @@ std::string ptxName(StringRef Name) {
   return Valid;
 }
 
+/// Links the kernel Name of Bitcode into M, where it is called NewName.
+Error bringIn(Module &M, StringRef Name, StringRef NewName, ArrayRef<uint8_t> Bitcode,
+              ClosureLinkage Linkage) {
+  Expected<std::unique_ptr<Module>> Optimised = loadModule(Bitcode, M.getContext());
+  if (!Optimised)
+    return Optimised.takeError();
+  Expected<Function *> Kernel = findKernel(**Optimised, Name);
+  if (!Kernel)
+    return Kernel.takeError();
+  dropUsedLists(**Optimised);
+  removeAllBut(**Optimised, reachableFrom(**Optimised, {*Kernel}));
+  dropNamedMetadata(**Optimised);
+  (*Kernel)->setComdat(nullptr); // by its comdat a template's kernel would yield to the one in M
+  (*Kernel)->setName(NewName);
+  WithExternalLinkage Visible;
+  separate(**Optimised, **Kernel, M, Linkage, Visible);
+  if (Linker::linkModules(M, std::move(*Optimised), Linker::Flags::OverrideFromSrc))
+    return makeError(R3_CODEGEN_ERROR, "the kernel \"" + Name + "\" can't be linked back into its unit");
+  return Error::success();
+}
+
 } // namespace
 
 void HeldVariables::hold(Module &M, const Function &Kernel) {
@@ -155,23 +176,14 @@ void HeldVariables::release(Module &M) {
 }
 
 Error replaceKernel(Module &M, StringRef Name, ArrayRef<uint8_t> Bitcode, ClosureLinkage Linkage) {
-  Expected<std::unique_ptr<Module>> Optimised = loadModule(Bitcode, M.getContext());
-  if (!Optimised)
-    return Optimised.takeError();
-  Expected<Function *> Kernel = findKernel(**Optimised, Name);
-  if (!Kernel)
-    return Kernel.takeError();
   if (!M.getFunction(Name))
     return makeError(R3_BAD_KERNEL, "the unit's pipeline has removed the kernel \"" + Name + "\"");
-  dropUsedLists(**Optimised);
-  removeAllBut(**Optimised, reachableFrom(**Optimised, {*Kernel}));
-  dropNamedMetadata(**Optimised);
-  (*Kernel)->setComdat(nullptr); // by its comdat a template's kernel would yield to the one in M
-  WithExternalLinkage Visible;
-  separate(**Optimised, **Kernel, M, Linkage, Visible);
-  if (Linker::linkModules(M, std::move(*Optimised), Linker::Flags::OverrideFromSrc))
-    return makeError(R3_CODEGEN_ERROR, "the kernel \"" + Name + "\" can't be linked back into its unit");
-  return Error::success();
+  return bringIn(M, Name, Name, Bitcode, Linkage);
+}
+
+Error addVersion(Module &M, StringRef Kernel, StringRef Version, ArrayRef<uint8_t> Bitcode,
+                 ClosureLinkage Linkage) {
+  return bringIn(M, Kernel, Version, Bitcode, Linkage);
 }
 
 } // namespace r3

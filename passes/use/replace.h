@@ -56,6 +56,10 @@ enum class ClosureLinkage {
 llvm::Error replaceKernel(llvm::Module &M, llvm::StringRef Kernel, llvm::ArrayRef<uint8_t> Optimised,
                           ClosureLinkage Linkage);
 
+/// Adds the kernel of Optimised to M under the name Version, beside M's own Kernel.
+llvm::Error addVersion(llvm::Module &M, llvm::StringRef Kernel, llvm::StringRef Version,
+                       llvm::ArrayRef<uint8_t> Optimised, ClosureLinkage Linkage);
+
 } // namespace r3
 
 #endif

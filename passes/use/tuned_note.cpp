@@ -48,30 +48,56 @@ std::map<std::string, json::Object *> kernelsOf(json::Value &Document) {
   return Found;
 }
 
-const json::Value *ruleText(const json::Object &Kernel) {
-  const json::Value *Text = Kernel.get("launch");
-  return Text && !Text->getAsNull() ? Text : nullptr;
+/// Null where the kernel has no such field.
+const json::Value *fieldOf(const json::Object &Kernel, StringRef Key) {
+  const json::Value *Found = Kernel.get(Key);
+  return Found && !Found->getAsNull() ? Found : nullptr;
+}
+
+bool changesLaunches(const json::Object *Kernel) {
+  return fieldOf(*Kernel, "launch") || fieldOf(*Kernel, "specialised");
 }
 
 /// All architectures run the same host code, so they must agree.
 bool agree(ArrayRef<json::Object *> Kernels) {
-  const json::Value *First = ruleText(*Kernels.front());
+  auto Same = [&](const json::Object *Kernel, StringRef Key) {
+    const json::Value *First = fieldOf(*Kernels.front(), Key), *Own = fieldOf(*Kernel, Key);
+    return First && Own ? *First == *Own : First == Own;
+  };
   return all_of(Kernels, [&](const json::Object *Kernel) {
-    const json::Value *Own = ruleText(*Kernel);
-    return Own && First && *Own == *First;
+    return Same(Kernel, "launch") && Same(Kernel, "specialised");
   });
+}
+
+/// Nothing where a field is not what it should be.
+std::optional<LaunchChange> launchChange(const json::Object &Kernel) {
+  LaunchChange Change;
+  if (const json::Value *Text = fieldOf(Kernel, "launch"))
+    if (!(Change.rule = parseLaunchRule(*Text)))
+      return std::nullopt;
+  if (const json::Value *Text = fieldOf(Kernel, "specialised"))
+    if (!(Change.version = parseVersion(*Text)))
+      return std::nullopt;
+  return Change;
 }
 
 void leaveOut(const Module &Host, const std::string &Name, ArrayRef<json::Object *> Kernels,
               const std::string &Reason) {
-  warnOnce(Host,
-           Host.getSourceFileName() + ": " + demangle(Name) + " keeps its launch dimensions: " + Reason);
-  for (json::Object *Kernel : Kernels)
-    if (ruleText(*Kernel)) {
-      (*Kernel)["launch"] = nullptr;
-      if (json::Array *Notes = Kernel->getArray("notes"))
-        Notes->push_back(Reason);
-    }
+  bool HasVersion = any_of(Kernels, [](const json::Object *K) { return fieldOf(*K, "specialised"); });
+  warnOnce(Host, Host.getSourceFileName() + ": " + demangle(Name) +
+                     (HasVersion ? " keeps its launches, and no second version of it is used: "
+                                 : " keeps its launch dimensions: ") +
+                     Reason);
+  for (json::Object *Kernel : Kernels) {
+    if (!changesLaunches(Kernel))
+      continue;
+    if (fieldOf(*Kernel, "specialised"))
+      (*Kernel)["profile"] = "left out";
+    (*Kernel)["launch"] = nullptr;
+    (*Kernel)["specialised"] = nullptr;
+    if (json::Array *Notes = Kernel->getArray("notes"))
+      Notes->push_back(Reason);
+  }
 }
 
 } // namespace
@@ -90,7 +116,19 @@ json::Object describeOutcome(const KernelOutcome &Outcome) {
   Fields["attributes"] = toJson(Entry->attributes);
   Fields["module"] = toJson(Entry->unitOptions);
   Fields["launch"] = Entry->launchText;
+  Fields["specialised"] = Outcome.version ? toJSON(*Outcome.version) : json::Value(nullptr);
   return Fields;
+}
+
+json::Object describeVersion(const KernelOutcome &Outcome) {
+  const ProfileEntry &Entry = *Outcome.choice.entry;
+  return json::Object{{"name", Outcome.version->name},
+                      {"profile", "version"},
+                      {"version_of", Outcome.name},
+                      {"pipeline", *Entry.pipeline},
+                      {"attributes", toJson(Entry.attributes)},
+                      {"module", toJson(Entry.unitOptions)},
+                      {"notes", json::Array()}};
 }
 
 bool isTuned(const CapturedModule &Captured) {
@@ -106,7 +144,7 @@ bool isTuned(const CapturedModule &Captured) {
   return Fields && Fields->getObject("profile");
 }
 
-void applyLaunchRules(Module &Host, std::vector<CapturedModule> &Modules) {
+void applyLaunchChanges(Module &Host, std::vector<CapturedModule> &Modules) {
   if (none_of(Modules, isTuned))
     return;
   std::vector<json::Value> Documents;
@@ -123,13 +161,13 @@ void applyLaunchRules(Module &Host, std::vector<CapturedModule> &Modules) {
       ByKernel[Name].push_back(Kernel);
   }
   for (auto &[Name, Kernels] : ByKernel) {
-    if (none_of(Kernels, [](const json::Object *Kernel) { return ruleText(*Kernel) != nullptr; }))
+    if (none_of(Kernels, changesLaunches))
       continue;
-    std::optional<LaunchRule> Rule;
+    std::optional<LaunchChange> Change;
     if (agree(Kernels) && Kernels.size() == Modules.size())
-      Rule = parseLaunchRule(*ruleText(*Kernels.front()));
-    std::string Problem = Rule
-                              ? guardLaunches(Host, Name, *Rule)
+      Change = launchChange(*Kernels.front());
+    std::string Problem = Change
+                              ? guardLaunches(Host, Name, *Change)
                               : "the profile has no launch rule that holds for all architectures of the unit";
     if (!Problem.empty())
       leaveOut(Host, Name, Kernels, Problem);

@@ -76,8 +76,9 @@ CompileRequest requestFor(const ProfileEntry &Entry, const TargetMachine &Machin
   std::optional<std::string> Contract = lookUp(Entry.unitOptions, "fp-contract");
   Request.Contract = Contract ? contractNamed(*Contract).value_or(contractOf(Machine)) : contractOf(Machine);
   Request.LLVMOptions = llvmOptions(Entry);
-  Request.Attributes = {lookUp(Entry.attributes, "maxntid"), lookUp(Entry.attributes, "minctasm"),
-                        lookUp(Entry.attributes, "maxnreg")};
+  Request.Attributes.MaxNTid = lookUp(Entry.attributes, "maxntid");
+  Request.Attributes.MinCTASm = lookUp(Entry.attributes, "minctasm");
+  Request.Attributes.MaxNReg = lookUp(Entry.attributes, "maxnreg");
   Request.Output = Emit::Bitcode;
   return Request;
 }

@@ -45,24 +45,11 @@ def judge_by_hand(
         device_name=_device_name(store, chosen, kernel),
         optimizer=BY_HAND,
         seed=0,
-        kernels=(_plan(kernel, settings),),
+        kernels=(KernelPlan.of(kernel, settings.numerics.value, settings.rtol, settings.atol),),
         versions={},
     )
     final = Final(at=begin.at, kernel=kernel.id, n=0, round=2, evaluation=evaluation)
     return begin, final, _result(kernel, candidate, evaluation, evaluation.ratio)
-
-
-def _plan(kernel: Kernel, settings: EvaluatorSettings) -> KernelPlan:
-    return KernelPlan(
-        kernel=kernel.id,
-        module=kernel.module,
-        name=kernel.name,
-        demangled=kernel.demangled,
-        share=kernel.share,
-        numerics=settings.numerics.value,
-        rtol=settings.rtol,
-        atol=settings.atol,
-    )
 
 
 def _result(kernel: Kernel, candidate: Candidate, evaluation: Evaluation, ratio: Interval) -> Result:

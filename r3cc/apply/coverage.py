@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from r3cc.apply.profile import Entry, Guard
+from r3cc.apply.profile import Entry, LaunchRule, Shape, Specialised
+from r3cc.apply.rules import launched, takes
 from r3cc.store.model import Kernel
 
 
@@ -17,17 +18,23 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 def coverage(entry: Entry, kernel: Kernel) -> Coverage | None:
-    """Coverage of an entry's launch rule; 1 where it has none, None where the recording holds no times by shape."""
-    if entry.launch is None:
+    """Coverage of an entry's guard; 1 where it has none, None where the recording holds no times by shape."""
+    return guard_coverage(entry.launch, entry.specialised, entry.attributes.get("maxntid"), kernel)
+
+
+def guard_coverage(
+    rule: LaunchRule | None, special: Specialised | None, bounds: str | None, kernel: Kernel
+) -> Coverage | None:
+    """Coverage of a launch rule together with a second version, whose ``maxntid`` is ``bounds``."""
+    if rule is None and special is None:
         return Coverage(1.0, False)
-    return guard_coverage(entry.launch.guard, kernel)
-
-
-def guard_coverage(guard: Guard, kernel: Kernel) -> Coverage | None:
-    """Coverage of a guard; None where the recording holds no times by shape."""
     total = sum(shape.total_ns for shape in kernel.shapes)
     if total == 0:
         return None
-    admitted = {(shape.grid, shape.block, shape.shared) for shape in guard.shapes}
-    covered = sum(shape.total_ns for shape in kernel.shapes if (shape.grid, shape.block, shape.shared) in admitted)
-    return Coverage(covered / total, bool(guard.scalars))
+    covered = 0
+    for shape in kernel.shapes:
+        given = launched(rule, Shape(shape.grid, shape.block, shape.shared))
+        if given is not None and takes(special, bounds, given):
+            covered += shape.total_ns
+    asks = bool(rule and rule.guard.scalars) or bool(special and special.arguments)
+    return Coverage(covered / total, asks)

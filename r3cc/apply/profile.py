@@ -12,8 +12,8 @@ from r3cc.errors import UsageError
 from r3cc.replay.model import Dim3, Interval
 
 FORMAT = "r3-profile"
-VERSION = 1
-"""Raised when an older reader could misread the file."""
+VERSION = 2
+"""Raised when an older reader could misread the file; 2 brought ``specialised``."""
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +48,27 @@ class LaunchRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guard: Guard
 
 
+class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A scalar argument and its one value, as bytes in hex, lowest first."""
+
+    index: int
+    offset: int
+    size: int
+    value: str
+
+
+class Specialised(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A second version of the kernel has the entry's pipeline, attributes and rule, and is launched where these hold.
+
+    Its code takes them for constants. ``block`` and ``grid`` are what is launched, under the launch rule. An
+    ``attributes["maxntid"]`` guards it, too.
+    """
+
+    arguments: tuple[Constant, ...] = ()
+    block: Dim3 | None = None
+    grid: Dim3 | None = None
+
+
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why the entry is there: the finals' number and what was validated."""
 
@@ -78,6 +99,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: tuple[str, ...]
     left_out: tuple[str, ...]
     evidence: Evidence
+    specialised: Specialised | None = None
+    """None: the kernel itself is changed."""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:

@@ -8,12 +8,21 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from r3cc.apply.profile import Entry, Profile, choose
+from r3cc.apply.rules import has_values, launched, shape_of, takes
 from r3cc.errors import R3Error
 from r3cc.farm import EvaluatorSettings, LocalEvaluator
 from r3cc.llvm.inspect import kernel_identity
-from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Numerics, Status, TimingPlan
+from r3cc.replay.model import (
+    Candidate,
+    Evaluation,
+    LaunchConfiguration,
+    Numerics,
+    Specialisation,
+    Status,
+    TimingPlan,
+)
 from r3cc.store import Store
-from r3cc.store.model import Kernel, Process
+from r3cc.store.model import Kernel, Launch, Process
 
 WRONG = (Status.MISMATCH, Status.DEVICE_FAULT, Status.LAUNCH_ERROR, Status.TIMEOUT)
 """Statuses of a kernel that was compiled and doesn't do what it did when it was recorded."""
@@ -62,7 +71,22 @@ def candidate_of(entry: Entry) -> Candidate:
     if entry.launch is not None:
         grid = None if entry.launch.grid == "derived" else entry.launch.grid
         launch = LaunchConfiguration(grid=grid, block=entry.launch.block)
-    return Candidate(entry.pipeline, codegen, launch)
+    special = entry.specialised
+    if special is None:
+        return Candidate(entry.pipeline, codegen, launch)
+    arguments = tuple((each.index, each.value) for each in special.arguments)
+    return Candidate(entry.pipeline, codegen, launch, None, Specialisation(arguments, special.block, special.grid))
+
+
+def reached(entry: Entry, launch: Launch) -> bool:
+    """Whether a build runs a recorded launch as the entry says; others stay what the application asked for."""
+    given = launched(entry.launch, shape_of(launch))
+    bounds = entry.attributes.get("maxntid")
+    return (
+        given is not None
+        and takes(entry.specialised, bounds, given)
+        and has_values(entry.launch, entry.specialised, launch)
+    )
 
 
 def check(store: Store, recording: str | None, profile: Profile, judge: Judge, demand: Demand) -> Iterator[Checked]:
@@ -114,14 +138,17 @@ def judged(kernel: Kernel, entry: Entry, judge: Judge, demand: Demand) -> Checke
 
 
 def replay(store: Store, recording: str | None, device: str | None, samples: int) -> Judge:
-    """A judge that replays on a device of this machine, at each entry's numerics."""
+    """A judge that replays what an entry reaches on a device of this machine, at the entry's numerics."""
 
     def judge(kernel: Kernel, entry: Entry) -> Evaluation:
+        names = frozenset(each.launch for each in store.launches(kernel, recording) if reached(entry, each))
+        if not names:
+            return Evaluation(candidate_of(entry), Status.REJECTED, "no recorded launch is one that its guard admits")
         evidence = entry.evidence
         settings = EvaluatorSettings(
             numerics=Numerics(evidence.numerics), rtol=evidence.rtol, atol=evidence.atol, compile_processes=1
         )
-        with LocalEvaluator.open(store, kernel, device, settings, recording) as evaluator:
+        with LocalEvaluator.open(store, kernel, device, settings, recording, only=names) as evaluator:
             return evaluator.submit(candidate_of(entry), TimingPlan(samples=samples, held_out=True)).result()
 
     return judge

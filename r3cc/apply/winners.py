@@ -8,7 +8,8 @@ import msgspec
 
 from r3cc import __version__
 from r3cc.apply.patch import Patch, SourceWinner, source_patch
-from r3cc.apply.profile import FORMAT, VERSION, Entry, Evidence, Guard, LaunchRule, Profile, Scalar, Shape
+from r3cc.apply.profile import FORMAT, VERSION, Entry, Evidence, LaunchRule, Profile, Scalar, Specialised
+from r3cc.apply.rules import beyond, launch_rule, launched, shape_of, specialised, takes
 from r3cc.errors import R3Error
 from r3cc.llvm.inspect import KernelIdentity, kernel_identity
 from r3cc.replay.codegen import LLVM_PREFIX
@@ -16,7 +17,7 @@ from r3cc.replay.events import AnyEvent, Begin, Final, KernelPlan, Result, read_
 from r3cc.replay.model import Candidate, Interval, LaunchConfiguration, Status
 from r3cc.store import Store
 from r3cc.store.arguments import FORMATS, kernel_info
-from r3cc.store.model import Launch, Module
+from r3cc.store.model import FOREIGN, Launch, Module
 from r3cc.store.variants import variant_paths
 
 ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
@@ -43,6 +44,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Demangled names of kernels that have no verdict yet."""
     patch: Patch | None = None
     """Source winners; None without any."""
+    outside: tuple[str, ...] = ()
+    """What was gained on kernels without IR, which no build of R3's makes: a sentence each."""
 
 
 def profile_of(store: Store, search: str, events: Sequence[AnyEvent], choices: Choices) -> Outcome:
@@ -51,10 +54,11 @@ def profile_of(store: Store, search: str, events: Sequence[AnyEvent], choices: C
     if not isinstance(begin, Begin):
         raise R3Error(f"the search {search} has no beginning; run `r3 tune --fresh`")
     results = {event.kernel: event for event in events if isinstance(event, Result)}
+    improved = [plan for plan in begin.kernels if plan.kernel in results and results[plan.kernel].n is not None]
     winners = [
         _Winner(store, search, begin, plan, results[plan.kernel], events)
-        for plan in begin.kernels
-        if plan.kernel in results and results[plan.kernel].n is not None
+        for plan in improved
+        if not plan.module.startswith(FOREIGN)
     ]
     patch = _patch(search, begin, [winner for winner in winners if winner.rewrites])
     left_out = patch.left_out if patch is not None else {}
@@ -65,6 +69,14 @@ def profile_of(store: Store, search: str, events: Sequence[AnyEvent], choices: C
         tuple(plan.demangled for plan in begin.kernels if plan.kernel in results and results[plan.kernel].n is None),
         tuple(plan.demangled for plan in begin.kernels if plan.kernel not in results),
         patch,
+        tuple(_outside(plan, results[plan.kernel]) for plan in improved if plan.module.startswith(FOREIGN)),
+    )
+
+
+def _outside(plan: KernelPlan, result: Result) -> str:
+    gained = f"{result.speedup.median:.3f}x with " if result.speedup is not None else ""
+    return (
+        f"{plan.demangled}: {gained}{', '.join(result.changes)}; its code carries no IR, so its own build must take it"
     )
 
 
@@ -164,22 +176,41 @@ class _Winner:
         """The winner as it was validated."""
         candidate = self._result.candidate
         codegen = self._module.info["codegen"]
-        attributes, module, left_out = self._sorted_options(candidate, choices)
+        attributes, module, left_out = self._sorted_options(candidate)
+        special = self._specialised(candidate, choices)
+        rule = self._launch_rule(candidate.launch, choices)
+        own = attributes or module or special
         return Entry(
             name=self._plan.name,
             demangled=self._plan.demangled,
             digest=self._identity.digest,
             device=self._device,
             architecture=str(self._module.info["architecture"]),
-            pipeline=candidate.pipeline or (str(codegen["pipeline"]) if attributes or module else None),
+            pipeline=candidate.pipeline or (str(codegen["pipeline"]) if own else None),
             attributes=attributes,
             codegen_level=int(module.get("opt-level", codegen["codegen_level"])),
             module=module,
-            launch=self._launch_rule(candidate.launch, choices),
+            launch=rule,
             changes=(*self._source_change(), *self._result.changes),
-            left_out=left_out,
+            left_out=(*left_out, *self._unreached(rule, special, attributes.get("maxntid"))),
             evidence=self._evidence(),
+            specialised=special,
         )
+
+    def _specialised(self, candidate: Candidate, choices: Choices) -> Specialised | None:
+        """The second version that a build makes: of constants, or of bounds that the kernel itself may not have."""
+        special = specialised(candidate.specialisation, self._launches)
+        bounds = dict(candidate.codegen).get("maxntid")
+        if special is None and bounds and not choices.launch_bounds and beyond(bounds, self._identity.max_threads):
+            return Specialised()
+        return special
+
+    def _unreached(self, rule: LaunchRule | None, special: Specialised | None, bounds: str | None) -> tuple[str, ...]:
+        """Why some recorded launches don't get the second version."""
+        given = {launched(rule, shape_of(launch)) for launch in self._launches}
+        if all(shape is None or takes(special, bounds, shape) for shape in given):
+            return ()
+        return ("launches with more than 48 KiB of dynamic shared memory: they keep the kernel as it was",)
 
     def _source_change(self) -> tuple[str, ...]:
         if not self.rewrites:
@@ -187,15 +218,11 @@ class _Winner:
         strategy = " ".join(self._result.strategy.split()) or "rewritten"
         return (f"source: {strategy} (git apply the patch beside this profile)",)
 
-    def _sorted_options(
-        self, candidate: Candidate, choices: Choices
-    ) -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
+    def _sorted_options(self, candidate: Candidate) -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
         """Options of the kernel, of its module, and those that a build cannot take."""
-        attributes, module, left_out = {}, {}, _specialised(candidate)
+        attributes, module, left_out = {}, {}, []
         for key, value in candidate.codegen:
-            if key == "maxntid" and not (choices.launch_bounds or self._bounds_already(value)):
-                left_out.append(f"maxntid={value}: larger blocks would no longer launch (--launch-bounds takes it)")
-            elif key in ATTRIBUTES:
+            if key in ATTRIBUTES:
                 attributes[key] = value
             elif key in MODULE_KEYS or key.startswith(LLVM_PREFIX):
                 module[key] = value
@@ -203,22 +230,12 @@ class _Winner:
                 left_out.append(f"{key}={value}: the build has one ptxas a unit, whose flags are the user's")
         return attributes, module, tuple(left_out)
 
-    def _bounds_already(self, value: str) -> bool:
-        threads = 1
-        for extent in value.split(","):
-            threads *= int(extent)
-        return self._identity.max_threads is not None and self._identity.max_threads <= threads
-
     def _launch_rule(self, launch: LaunchConfiguration, choices: Choices) -> LaunchRule | None:
-        if launch.block is None and launch.grid is None:
-            return None
-        shapes = {(each.grid, each.block, each.shared): None for each in self._launches}
-        blocks = {block for _, block, _ in shapes}
-        block = launch.block or (blocks.pop() if len(blocks) == 1 else None)
-        if block is None or launch.shared is not None:
-            raise R3Error(f"the launch configuration of {self._plan.demangled} cannot be written as one rule")
         scalars = self._scalars() if choices.guard_scalars else ()
-        return LaunchRule(block, launch.grid or "derived", Guard(tuple(Shape(*shape) for shape in shapes), scalars))
+        try:
+            return launch_rule(launch, self._launches, scalars)
+        except R3Error as error:
+            raise R3Error(f"{self._plan.demangled}: {error}") from None
 
     def _scalars(self) -> tuple[Scalar, ...]:
         """Scalar parameters with the values that recorded launches gave them."""
@@ -249,14 +266,6 @@ class _Winner:
             rtol=self._plan.rtol,
             atol=self._plan.atol,
         )
-
-
-def _specialised(candidate: Candidate) -> list[str]:
-    """Constants in the code, which a build cannot take: it has one code for every launch."""
-    special = candidate.specialisation
-    texts = [f"argument {index}" for index, _ in special.arguments]
-    texts += [name for name, value in (("block", special.block), ("grid", special.grid)) if value is not None]
-    return [f"{', '.join(texts)} as constants: the build has one code for every launch"] if texts else []
 
 
 def _inverse(speedup: Interval | None) -> Interval | None:

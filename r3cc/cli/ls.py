@@ -113,9 +113,19 @@ def profile_text(kernel: dict[str, Any]) -> str:
     parts += [f"{key}={value}" for field in ("attributes", "module") for key, value in kernel.get(field, {}).items()]
     if kernel.get("launch"):
         parts.append(f"block {human_dimensions(kernel['launch']['block'])}")
+    if kernel.get("specialised"):
+        parts.append(f"a second version for {version_text(kernel['specialised'])}")
     parts += kernel.get("notes", [])
     status = str(kernel.get("profile", ""))
     return f"{status}: {', '.join(parts)}" if parts else status
+
+
+def version_text(version: dict[str, Any]) -> str:
+    """The guard of a kernel's second version: ``argument 0, block 128,1,1``."""
+    parts = [f"argument {argument['index']}" for argument in version["arguments"]]
+    parts += [f"{name} {human_dimensions(version[name])}" for name in ("block", "grid") if version[name]]
+    parts += [f"at most {version['threads']} threads a block"] if version["threads"] else []
+    return ", ".join(parts)
 
 
 def binary_document(module: EmbeddedModule) -> dict[str, object]:
@@ -135,5 +145,16 @@ def binary_document(module: EmbeddedModule) -> dict[str, object]:
 def kernel_of_binary(kernel: dict[str, Any]) -> dict[str, object]:
     """The JSON of one kernel in a binary, with what a profile did to it where it is a tuned build."""
     document = {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line") or None}
-    fields = ("profile", "device", "digest", "pipeline", "attributes", "module", "launch", "notes")
-    return document | {key: kernel[key] for key in fields if key in kernel}
+    fields = (
+        "profile",
+        "device",
+        "digest",
+        "pipeline",
+        "attributes",
+        "module",
+        "launch",
+        "specialised",
+        "version_of",
+        "notes",
+    )
+    return document | {key: kernel[key] for key in (*fields, "notes") if key in kernel}

@@ -27,9 +27,9 @@ def print_json(document: Any) -> None:
 
 def print_table(table: Table) -> None:
     """Print a table on standard output, as wide as the terminal."""
-    console = Console()
+    console = Console(markup=False)  # names of kernels may have brackets
     if not console.is_terminal:
-        console = Console(width=PIPE_WIDTH)
+        console = Console(width=PIPE_WIDTH, markup=False)
     console.print(table)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -24,7 +24,7 @@ from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup, write_who
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.foreign import foreign_setup, is_foreign
 from r3cc.replay.geometry import derive, problem
-from r3cc.replay.launches import LaunchSource, StoreLaunches
+from r3cc.replay.launches import LaunchSource, SomeLaunches, StoreLaunches
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status, TimingPlan
 from r3cc.replay.session import Job, Measurement, Rules
 from r3cc.replay.specialise import guard_problem
@@ -85,16 +85,19 @@ class LocalEvaluator:
         settings: EvaluatorSettings = EvaluatorSettings(),  # noqa: B008
         recording: str | None = None,
         turns: Mapping[str, Turn] | None = None,
+        only: Collection[str] | None = None,
     ) -> Self:
         """Evaluator for a kernel's recorded launches, on ``device`` or the one they were recorded on.
 
         ``cuda:*`` is every GPU of the first one's model. Evaluators with the same ``turns`` (locks by device) use each
-        device one at a time.
+        device one at a time. ``only`` names the launches that count; None: all.
 
         Raises R3Error where the kernel has no recorded launch, no IR, or was recorded on another kind of device.
         """
         chosen = check_device(kernel, device)
-        source = StoreLaunches(store.path, kernel, store.recording(recording).id)
+        source: LaunchSource = StoreLaunches(store.path, kernel, store.recording(recording).id)
+        if only is not None:
+            source = SomeLaunches(source, frozenset(only))
         if not source.launches():
             reasons = "; ".join(each.reason for each in kernel.not_recordable) or "the quota or a filter left it out"
             raise R3Error(f"no launch of {kernel.demangled} was recorded: {reasons}")

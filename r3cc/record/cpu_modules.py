@@ -120,8 +120,13 @@ def link_module(code: bytes, folder: Path, *tuned: bytes) -> Path:
 
 
 def _has_own_code(kernel: Mapping[str, Any]) -> bool:
-    """Whether a profile gave a kernel of a tuned build (docs/binary-format.md) a pipeline or options."""
-    return kernel.get("profile") == "tuned" and bool(kernel.get("pipeline") or kernel.get("module"))
+    """Whether a profile gave a kernel of a tuned build (docs/binary-format.md) a pipeline or options.
+
+    Where they are those of its second version, that is a kernel of the module by itself.
+    """
+    if kernel.get("profile") not in ("tuned", "version") or kernel.get("specialised"):
+        return False
+    return bool(kernel.get("pipeline") or kernel.get("module"))
 
 
 def _tuned_request(recorded: CompileRequest, kernel: Mapping[str, Any]) -> CompileRequest:

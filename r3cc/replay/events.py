@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.replay.model import Candidate, Evaluation, Interval
 from r3cc.store.eventlog import read_events
+from r3cc.store.model import Kernel
 
 VERSION = 1
 """Raised when a log of an older version can no longer be continued."""
@@ -39,6 +40,20 @@ class KernelPlan(msgspec.Struct, frozen=True):
     """Module-scope knobs were searched for it."""
     specialise: bool = False
     """Specialisations were searched for it."""
+
+    @classmethod
+    def of(cls, kernel: Kernel, numerics: str, rtol: float | None, atol: float | None) -> Self:
+        """A recorded kernel and how its results are judged."""
+        return cls(
+            kernel=kernel.id,
+            module=kernel.module,
+            name=kernel.name,
+            demangled=kernel.demangled,
+            share=kernel.share,
+            numerics=numerics,
+            rtol=rtol,
+            atol=atol,
+        )
 
 
 class UnitPlan(msgspec.Struct, frozen=True):

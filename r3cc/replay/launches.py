@@ -66,6 +66,21 @@ class StoreLaunches:
         self.__init__(*state)  # type: ignore[misc]
 
 
+class SomeLaunches(msgspec.Struct, frozen=True):
+    """Those of another source's launches that are named."""
+
+    source: LaunchSource
+    names: frozenset[str]
+
+    def launches(self) -> tuple[RecordedLaunch, ...]:
+        """The named ones, weighted as they are there."""
+        return tuple(each for each in self.source.launches() if each.launch.launch in self.names)
+
+    def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
+        """The other source's."""
+        return self.source.image(key, size)
+
+
 def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:
     """Share each shape's launches in the application among its recorded ones that are not held out."""
     shapes = {(shape.grid, shape.block, shape.shared): shape for shape in kernel.shapes}

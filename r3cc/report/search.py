@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from r3cc.apply.coverage import guard_coverage
-from r3cc.apply.profile import Guard, Shape
+from r3cc.apply.rules import launch_rule, specialised
 from r3cc.errors import R3Error
 from r3cc.replay.events import (
     Answer,
@@ -24,7 +24,7 @@ from r3cc.replay.events import (
     Stop,
     read_log,
 )
-from r3cc.replay.model import Candidate, Interval, L2State, LaunchConfiguration
+from r3cc.replay.model import Candidate, Interval, L2State
 from r3cc.store import Store
 from r3cc.store.search import Search
 
@@ -145,15 +145,18 @@ def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
 
 
 def _with_coverage(store: Store, recording: str, report: KernelReport) -> KernelReport:
-    if report.candidate is None or report.candidate.launch == LaunchConfiguration():
+    candidate = report.candidate
+    if candidate is None:
         return report
     try:
         kernel = store.find_kernel(report.id, recording)
         launches = store.launches(kernel, recording)
+        rule, special = launch_rule(candidate.launch, launches), specialised(candidate.specialisation, launches)
     except R3Error:  # a search outlives its recording
         return report
-    shapes = {(each.grid, each.block, each.shared): None for each in launches}
-    found = guard_coverage(Guard(tuple(Shape(*shape) for shape in shapes)), kernel)
+    if rule is None and special is None:
+        return report
+    found = guard_coverage(rule, special, dict(candidate.codegen).get("maxntid"), kernel)
     return msgspec.structs.replace(report, coverage=found.share if found is not None else None)
 
 

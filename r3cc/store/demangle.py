@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 from typing import Any
+
+SPECIALISED = " [specialised]"
+VERSION_MARK = re.compile(r"__r3_[0-9a-f]{12}$")
+"""What a tuned build adds to the name of a kernel's second version."""
 
 
 @functools.cache
 def demangle(name: str) -> str:
     """``_Z5saxpyifPf`` as ``saxpy(int, float, float*)``; a name that is not mangled comes back as it is."""
+    plain = VERSION_MARK.sub("", name)
+    if plain != name:
+        return demangle(plain) + SPECIALISED
     library = _library()
     if library is None or not name.startswith("_Z"):
         return name
@@ -25,6 +33,8 @@ def demangle(name: str) -> str:
 
 def base_name(demangled: str) -> str:
     """A name without parameters and return type: ``ns::step<int>`` of ``void ns::step<int>(double*, int)``."""
+    if demangled.endswith(SPECIALISED):
+        return base_name(demangled.removesuffix(SPECIALISED)) + SPECIALISED
     name = demangled
     if name.endswith(")"):
         name = name[: _opening(name)] or name

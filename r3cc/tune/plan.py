@@ -70,19 +70,9 @@ class Choice(msgspec.Struct, frozen=True):
     @property
     def plan(self) -> KernelPlan:
         """Its line in the event log."""
-        kernel = self.kernel
-        return KernelPlan(
-            kernel=kernel.id,
-            module=kernel.module,
-            name=kernel.name,
-            demangled=kernel.demangled,
-            share=kernel.share,
-            numerics=self.options.numerics,
-            rtol=self.options.rtol,
-            atol=self.options.atol,
-            changes_module=self.alone,
-            specialise=self.options.specialise,
-        )
+        options = self.options
+        plan = KernelPlan.of(self.kernel, options.numerics, options.rtol, options.atol)
+        return msgspec.structs.replace(plan, changes_module=self.alone, specialise=options.specialise)
 
 
 def choose(

@@ -1,4 +1,4 @@
-"""What a kernel's code may take for granted: integers and launch dimensions that all recorded launches share."""
+"""What a kernel's code may take for granted: scalars and launch dimensions that all recorded launches share."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Constants(msgspec.Struct, frozen=True):
 def constants(facts: KernelDescription, launches: Sequence[Launch]) -> Constants:
     """What all recorded launches, held-out ones among them, have in common and the kernel's code depends on.
 
-    Integers only: sizes and strides are what code gains by, and perturbed inputs change the others.
+    Arguments are equal when their bytes are: a floating-point zero is not its negative.
     """
     if not launches:
         return Constants()
     arguments = []
     for index, parameter in enumerate(facts.parameters):
         values = {argument_bytes(launch, index) for launch in launches}
-        form = FORMATS.get(parameter.type) if parameter.type.startswith("i") else None
+        form = FORMATS.get(parameter.type)
         if form is None or len(values) != 1 or len(value := values.pop()) != 2 * struct.calcsize(form):
             continue
         number = struct.unpack(form, bytes.fromhex(value))[0]

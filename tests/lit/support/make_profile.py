@@ -2,7 +2,8 @@
 """Write a profile for kernels of a plain build, and the code that was validated for them.
 
 A kernel is given as `part-of-its-name`, followed by options as KEY=VALUE: pipeline, block, grid, shape
-(GX,GY,GZ/BX,BY,BZ/SHARED), scalar (INDEX:SIZE:HEX), device, architecture, digest, and options of code generation.
+(GX,GY,GZ/BX,BY,BZ/SHARED), scalar (INDEX:SIZE:HEX), fixed (INDEX:HEX+INDEX:HEX, `-` for none), fixed-block,
+fixed-grid, device, architecture, digest, and options of code generation.
 `--ptx`
 writes the PTX that replay compiles of the first kernel at that pipeline and those options.
 """
@@ -14,9 +15,11 @@ from pathlib import Path
 import msgspec
 
 from r3cc.apply import profile
+from r3cc.apply.recheck import candidate_of
 from r3cc.llvm import Passes
 from r3cc.replay.codegen import BuildOptions
 from r3cc.replay.model import Interval
+from r3cc.replay.specialise import request_of
 from r3cc.store.binary import read_binary
 
 ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
@@ -40,8 +43,18 @@ def launch_rule(options):
     return profile.LaunchRule(numbers(options.pop("block")), numbers(given) if given else "derived", rule)
 
 
+def specialised(options):
+    if not any(key.startswith("fixed") for key in options):
+        return None
+    texts = [each for each in options.pop("fixed", "-").split("+") if each != "-"]
+    pairs = [each.split(":") for each in texts]
+    constants = tuple(profile.Constant(int(index), 0, len(value) // 2, value) for index, value in pairs)
+    block, grid = options.pop("fixed-block", None), options.pop("fixed-grid", None)
+    return profile.Specialised(constants, block and numbers(block), grid and numbers(grid))
+
+
 def entry(passes, module, name, options):
-    launch = launch_rule(options)
+    launch, special = launch_rule(options), specialised(options)
     codegen = {key: options[key] for key in options if key not in ("pipeline", "device", "architecture", "digest")}
     return profile.Entry(
         name=name,
@@ -57,6 +70,7 @@ def entry(passes, module, name, options):
         changes=(),
         left_out=(),
         evidence=profile.Evidence(Interval(0.5, 0.4, 0.6, 9), 1, "rounding", "a-search", "a-recording"),
+        specialised=special,
     )
 
 
@@ -86,10 +100,13 @@ def main():
     profile.write_profile(arguments.output, content)
     if arguments.ptx:
         first = entries[0]
-        options = tuple(sorted({**first.attributes, **first.module}.items()))
-        request = BuildOptions.recorded(module.info).changed(first.pipeline, options).request
+        candidate = candidate_of(first)
+        request = BuildOptions.recorded(module.info).changed(candidate.pipeline, candidate.codegen).request
         request = msgspec.structs.replace(request, emit="assembly")
-        arguments.ptx.write_bytes(passes.compile(passes.extract(module.bitcode, first.name), request).output)
+        alone = passes.extract(module.bitcode, first.name)
+        if first.specialised is not None:
+            alone = passes.specialise(alone, request_of(first.name, candidate.specialisation))
+        arguments.ptx.write_bytes(passes.compile(alone, request).output)
 
 
 main()
