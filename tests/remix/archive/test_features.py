@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from r3cc.errors import R3Error
+from r3cc.remix import artefact
 from r3cc.remix.archive.features import DIMENSIONS, describe, dimension, features, neighbours
 from r3cc.remix.artefact import Artefact, inspect, read
-from r3cc.toolchain.llvm import find_llvm_program
+from r3cc.toolchain.llvm import find_clang, find_llvm_program
 
 AXPY = """
 target triple = "nvptx64-nvidia-cuda"
@@ -43,6 +44,15 @@ def assembled(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "module.bc"
     subprocess.run([tool.path, "-o", path, "-"], input=text.encode(), check=True)
     return path
+
+
+@pytest.mark.skipif(find_clang() is None, reason="clang is not installed")
+def test_clang_alone_is_enough_to_read_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = AXPY.replace("%n) {", '%n) "target-cpu"="sm_90" {')
+    module = assembled(tmp_path, text)
+    by_opt = inspect(module, "axpy")
+    monkeypatch.setattr(artefact, "find_llvm_program", lambda name: None)
+    assert inspect(module, "axpy") == by_opt
 
 
 def test_facts_of_a_kernel(tmp_path: Path) -> None:
