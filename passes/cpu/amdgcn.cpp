@@ -2,14 +2,12 @@
 #include "cpu/amdgcn.h"
 
 #include "common/describe.h"
-#include "cpu/analyses.h"
+#include "cpu/operation_sites.h"
 #include "replay/result.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/Transforms/IPO/AlwaysInliner.h"
 
 using namespace llvm;
 
@@ -33,34 +31,6 @@ bool isWaveOperation(const CallInst &Call) {
                                                  "readfirstlane", "ballot", "icmp", "fcmp", "mov.dpp",
                                                  "update.dpp", "wave.barrier", "permlane", "s.sleep"},
                 [&](StringRef Prefix) { return Name.starts_with(Prefix); });
-}
-
-DenseSet<Function *> functionsWithWaveOperations(Module &M) {
-  DenseSet<Function *> Found;
-  for (bool Changed = true; Changed;) {
-    Changed = false;
-    for (Function &F : M) {
-      auto Holds = [&](Instruction &I) {
-        auto *Call = dyn_cast<CallInst>(&I);
-        return Call && (isWaveOperation(*Call) || Found.contains(Call->getCalledFunction()));
-      };
-      if (!F.isDeclaration() && !Found.contains(&F) && any_of(instructions(F), Holds))
-        Changed = Found.insert(&F).second;
-    }
-  }
-  return Found;
-}
-
-void inlineWaveOperations(Module &M) {
-  for (Function *F : functionsWithWaveOperations(M)) {
-    if (isKernel(*F))
-      continue;
-    F->removeFnAttr(Attribute::NoInline);
-    F->removeFnAttr(Attribute::OptimizeNone);
-    F->addFnAttr(Attribute::AlwaysInline);
-  }
-  Analyses Managers;
-  AlwaysInlinerPass(/*InsertLifetime=*/false).run(M, Managers.Module);
 }
 
 /// The host's threads are all of one scope.
@@ -139,7 +109,7 @@ Error prepareAmdgcn(Module &Device) {
   if (Error E = checkCodeObjectVersion(Device))
     return E;
   dropRuntimeBodies(Device);
-  inlineWaveOperations(Device);
+  inlineOperationSites(Device, isWaveOperation);
   for (Function &F : Device) {
     removeComments(F);
     for (Instruction &I : instructions(F))

@@ -5,6 +5,7 @@
 #include "cpu/entries.h"
 #include "cpu/host_module.h"
 #include "cpu/intrinsics.h"
+#include "cpu/operation_sites.h"
 #include "cpu/ptx_text.h"
 #include "cpu/shared_memory.h"
 #include "cpu/trim.h"
@@ -103,6 +104,7 @@ static Expected<Product> lower(ArrayRef<uint8_t> Bitcode, StringRef Request) {
       return std::move(E);
   trimDeviceModule(**Device);
   rewritePtxText(**Device);
+  inlineOperationSites(**Device, asksForActiveLanes);
   Expected<HostModule> Host = buildHostModule(**Device, *Target);
   if (!Host)
     return Host.takeError();

@@ -113,7 +113,8 @@ static Emitted emitWarpReduction(IRBuilder<> &B, CallInst &Call, StringRef Name)
                     {block(Call), argument(Call, 1), B.getInt32(*Reduction), argument(Call, 0)});
 }
 
-// Tells calls of activemask apart, so that lanes of different branches are not taken for one group.
+// Numbers calls of activemask in program order, so that lanes of different branches are not taken for one
+// group.
 static Value *nextSite(IRBuilder<> &B, CallInst &Call) {
   Module &M = *Call.getModule();
   uint32_t Site = 0;

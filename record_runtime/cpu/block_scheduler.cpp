@@ -218,26 +218,26 @@ uint32_t BlockScheduler::activeMask(uint32_t site) {
 
 bool BlockScheduler::resolveActiveMasks() {
   bool any = false;
-  for (uint32_t i = 0; i < count_; ++i) {
-    if (threads_[i].wait != Wait::ActiveMask)
-      continue;
-    uint32_t first = i - i % R3CPU_WARP_SIZE;
-    uint32_t last = std::min(first + R3CPU_WARP_SIZE, count_);
-    uint32_t site = threads_[i].barrier;
-    uint32_t mask = 0;
-    auto here = [&](uint32_t t) {
-      return threads_[t].wait == Wait::ActiveMask && threads_[t].barrier == site;
-    };
-    for (uint32_t t = first; t < last; ++t)
-      mask |= static_cast<uint32_t>(here(t)) << (t - first);
-    for (uint32_t t = first; t < last; ++t)
-      if (mask >> (t - first) & 1) {
-        threads_[t].request.answer = mask;
-        threads_[t].wait = Wait::Ready;
-      }
-    any = true;
-  }
+  for (uint32_t first = 0; first < count_; first += R3CPU_WARP_SIZE)
+    any |= resolveActiveMask(first, std::min(first + R3CPU_WARP_SIZE, count_));
   return any;
+}
+
+// The lanes at the earliest call, as with wave operations.
+bool BlockScheduler::resolveActiveMask(uint32_t first, uint32_t last) {
+  uint32_t site = UINT32_MAX, mask = 0;
+  for (uint32_t i = first; i < last; ++i)
+    if (threads_[i].wait == Wait::ActiveMask)
+      site = std::min(site, threads_[i].barrier);
+  for (uint32_t i = first; i < last; ++i)
+    if (threads_[i].wait == Wait::ActiveMask && threads_[i].barrier == site)
+      mask |= 1u << (i - first);
+  for (uint32_t i = first; i < last; ++i)
+    if (mask >> (i - first) & 1) {
+      threads_[i].request.answer = mask;
+      threads_[i].wait = Wait::Ready;
+    }
+  return mask != 0;
 }
 
 void BlockScheduler::yield() { current_->fiber.suspend(); }

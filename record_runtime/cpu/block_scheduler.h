@@ -103,6 +103,7 @@ private:
   bool resolveLanes(uint32_t warp, uint32_t first, uint32_t last);
   bool resolveWave(uint32_t first, uint32_t last);
   bool resolveActiveMasks();
+  bool resolveActiveMask(uint32_t first, uint32_t last);
   uint32_t liveLanes(uint32_t warp) const;
   void arriveAt(Barrier &barrier, uint32_t count, bool predicate);
   std::string deadlockMessage() const;

@@ -13,6 +13,7 @@ from r3cc.errors import R3Error
 from r3cc.llvm import Passes
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
+from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_library
 from r3cc.toolchain.rocm import find_rocm_device_libraries
 
@@ -83,3 +84,18 @@ def test_layouts_are_those_of_rocms_headers() -> None:
     command = ["g++", "-std=c++17", "-fsyntax-only", *includes, *rocm, str(Path(__file__).parent / "hip_layouts.cpp")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_operations_without_a_mask_are_among_those_who_are_there(tmp_path: Path) -> None:
+    """HIP for NVIDIA's GPUs: the same source as a CUDA program, whose votes ask which lanes are active."""
+    cuda = find_cuda()
+    if cuda is None:
+        pytest.skip("needs CUDA's headers and ptxas")
+    environment = {"HIP_PLATFORM": "nvidia", "NVCC_APPEND_FLAGS": "--cudart shared", "CUDA_PATH": str(cuda.path)}
+    source = tmp_path / "waves.cpp"
+    source.write_text(PROGRAM.read_text())
+    command = [str(hipcc()), "-w", "--offload-arch=sm_90", str(source), "-o", str(tmp_path / "waves")]
+    subprocess.run(command, check=True, env=os.environ | environment)
+    done = record(tmp_path / "waves", tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "wave 32: passed" in done.stdout
