@@ -80,6 +80,11 @@ def test_code_in_a_fat_binary(reader: Path, code: Path, mode: str) -> None:
     kind, names, content = read(reader, image)
     assert (kind, names) == ("cubin", VARIABLES)
     assert content == (code / "k.cubin").read_bytes()
+    beside = image.with_suffix(".out.ptx")
+    assert beside.read_bytes().rstrip(b"\0").split() == PTX.encode().split()
+    beside.unlink()
+    read(reader, image, ptx=80, binary=90)
+    assert beside.exists()
     kind, names, content = read(reader, image, binary=100)  # the driver compiled the PTX for a newer device
     assert (kind, names) == ("ptx", VARIABLES)
     assert content.rstrip(b"\0").split() == PTX.encode().split()  # fatbinary drops white space

@@ -113,7 +113,7 @@ std::string r3::foreignModuleDocument(const std::string &module, const std::stri
 }
 
 std::string r3::foreignModuleDocument(const std::string &module, const ForeignModule &code,
-                                      const Key &image) {
+                                      const Key &image, const std::optional<Key> &ptx) {
   json info = {{"format", code.format}};
   if (code.architecture)
     info["architecture"] = "sm_" + std::to_string(code.architecture);
@@ -122,6 +122,7 @@ std::string r3::foreignModuleDocument(const std::string &module, const ForeignMo
                {"bitcode", nullptr},
                {"binary", code.binary},
                {"image", image.hex()},
+               {"ptx", ptx ? json(ptx->hex()) : json(nullptr)},
                {"info", std::move(info)}});
 }
 
@@ -184,5 +185,6 @@ std::string r3::endDocument(const Totals &totals) {
                {"launches", totals.launches},
                {"recorded", totals.recorded},
                {"recording_ns", totals.recordingTime},
+               {"copied_bytes", totals.copiedBytes},
                {"wall_ns", totals.wallTime}});
 }

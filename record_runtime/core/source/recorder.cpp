@@ -276,7 +276,10 @@ std::string Recorder::addForeignModule(const ForeignModule &module) {
       return name;
   }
   Key image = implementation->pack.putBlob(module.image, module.size);
-  implementation->pack.putDependent(foreignModuleDocument(name, module, image), {});
+  std::optional<Key> ptx;
+  if (module.ptx)
+    ptx = implementation->pack.putBlob(module.ptx, module.ptxSize);
+  implementation->pack.putDependent(foreignModuleDocument(name, module, image, ptx), {});
   return name;
 }
 

@@ -191,12 +191,28 @@ std::shared_ptr<const ForeignCode> ForeignImage::find(const std::string &kernel,
     for (Piece &piece : pieces) {
       if (piece.format != format || (piece.architecture && wanted && piece.architecture != wanted))
         continue;
-      if (!piece.unpacked)
-        piece.code = unpack(piece);
-      piece.unpacked = true;
-      if (piece.code && piece.code->holds(kernel))
-        return piece.code;
+      if (auto code = codeOf(piece); code && code->holds(kernel))
+        return code;
     }
   }
   return nullptr;
+}
+
+std::shared_ptr<const ForeignCode> ForeignImage::ptx(const std::string &kernel, int binaryVersion) {
+  std::shared_ptr<const ForeignCode> newest;
+  for (Piece &piece : pieces) {
+    if (piece.format != ForeignCode::Format::Ptx || piece.architecture > binaryVersion)
+      continue;
+    auto code = codeOf(piece);
+    if (code && code->holds(kernel) && (!newest || newest->architecture < code->architecture))
+      newest = std::move(code);
+  }
+  return newest;
+}
+
+std::shared_ptr<const ForeignCode> ForeignImage::codeOf(Piece &piece) {
+  if (!piece.unpacked)
+    piece.code = unpack(piece);
+  piece.unpacked = true;
+  return piece.code;
 }

@@ -31,6 +31,8 @@ public:
 
   /// The code of the kernel that runs, by the architectures that the driver says it has; null if none is it.
   std::shared_ptr<const ForeignCode> find(const std::string &kernel, int ptxVersion, int binaryVersion);
+  /// The newest PTX of a kernel that a device of this architecture takes; null if there is none.
+  std::shared_ptr<const ForeignCode> ptx(const std::string &kernel, int binaryVersion);
 
 private:
   struct Piece {
@@ -44,6 +46,7 @@ private:
   };
   void readFatBinary(const std::uint8_t *image, std::size_t size);
   static std::shared_ptr<const ForeignCode> unpack(const Piece &piece);
+  static std::shared_ptr<const ForeignCode> codeOf(Piece &piece);
 
   std::vector<Piece> pieces;
 };

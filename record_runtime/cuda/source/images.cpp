@@ -187,6 +187,12 @@ std::vector<const Note *> Images::notesOf(const Image &image, const std::string 
   return holders.empty() ? notes.byKernel(image.binary, kernel) : holders;
 }
 
+std::shared_ptr<const ForeignCode> Images::foreignPtx(const Image &image, const std::string &kernel,
+                                                      int binaryVersion) {
+  std::lock_guard lock(unpacking);
+  return image.foreign ? image.foreign->ptx(kernel, binaryVersion) : nullptr;
+}
+
 std::shared_ptr<const ForeignCode> Images::foreignCode(const Image &image, const std::string &kernel,
                                                        int ptxVersion, int binaryVersion) {
   std::lock_guard lock(unpacking);

@@ -46,6 +46,9 @@ public:
   /// The code that runs, of an image without a note; null where it isn't kept or can't be read.
   std::shared_ptr<const ForeignCode> foreignCode(const Image &image, const std::string &kernel,
                                                  int ptxVersion, int binaryVersion);
+  /// The PTX beside it; null without any.
+  std::shared_ptr<const ForeignCode> foreignPtx(const Image &image, const std::string &kernel,
+                                                int binaryVersion);
 
 private:
   std::shared_ptr<Image> describe(const void *code);

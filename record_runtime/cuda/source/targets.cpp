@@ -103,9 +103,16 @@ const Note *running(const std::vector<const Note *> &notes, int ptxVersion, int 
   return versionsUnknown && notes.size() == 1 ? notes.front() : nullptr;
 }
 
-ForeignModule describe(const ForeignCode &code, const std::string &binary) {
+/// `ptx` lies beside the code, and is null where it doesn't.
+ForeignModule describe(const ForeignCode &code, const ForeignCode *ptx, const std::string &binary) {
   bool isPtx = code.format == ForeignCode::Format::Ptx;
-  return {binary, code.image.data(), code.image.size(), isPtx ? "ptx" : "cubin", code.architecture};
+  ForeignModule module = {binary, code.image.data(), code.image.size(), isPtx ? "ptx" : "cubin",
+                          code.architecture};
+  if (ptx && !isPtx) {
+    module.ptx = ptx->image.data();
+    module.ptxSize = ptx->image.size();
+  }
+  return module;
 }
 
 } // namespace
@@ -180,7 +187,8 @@ std::unique_ptr<Target> Targets::resolve(CUfunction handle, Recorder &recorder) 
                                         : nullptr) {
     target->isForeign = true;
     description.notRecordable = placeForeign(function, *code, *target);
-    description.module = recorder.addForeignModule(describe(*code, image->binary));
+    auto ptx = images.foreignPtx(*image, function.name, binaryVersion);
+    description.module = recorder.addForeignModule(describe(*code, ptx.get(), image->binary));
   } else if (notes.empty()) {
     description.notRecordable = "no R3 note: its binary was not built by r3-clang++";
   } else {

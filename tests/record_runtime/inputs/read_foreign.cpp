@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Looks for a kernel's code in an image: IMAGE KERNEL PTX_VERSION BINARY_VERSION OUTPUT. Prints what it
-// found.
+// found, and writes the PTX that lies beside machine code to OUTPUT.ptx.
 #include "foreign_code.h"
 
 #include <cstdio>
@@ -18,6 +18,11 @@ int main(int, char **arguments) {
   std::printf("%s\n", code->format == r3::cuda::ForeignCode::Format::Cubin ? "cubin" : "ptx");
   for (const std::string &name : code->variables)
     std::printf("%s\n", name.c_str());
-  std::ofstream(arguments[5], std::ios::binary)
-      .write(reinterpret_cast<const char *>(code->image.data()), std::streamsize(code->image.size()));
+  auto write = [&](const std::string &path, const std::vector<std::uint8_t> &content) {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(content.data()), std::streamsize(content.size()));
+  };
+  write(arguments[5], code->image);
+  if (auto ptx = image.ptx(arguments[2], std::atoi(arguments[4])))
+    write(std::string(arguments[5]) + ".ptx", ptx->image);
 }

@@ -101,6 +101,8 @@ struct ForeignModule {
   std::size_t size = 0;
   std::string format;   ///< "cubin" or "ptx"
   int architecture = 0; ///< 90; 0 if it isn't known
+  const void *ptx = nullptr; ///< what a cubin was made of, where it came with it
+  std::size_t ptxSize = 0;
 };
 
 class Kernel; // counts of one kernel; lives as long as the recorder
