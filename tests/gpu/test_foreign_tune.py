@@ -11,7 +11,9 @@ from r3cc.replay.events import Answer, Baseline, Proposal, Result, read_log
 from r3cc.replay.model import Status
 from r3cc.store import Store
 from r3cc.toolchain.cuda import find_cuda
+from r3cc.toolchain.llvm import require_clang
 from r3cc.tune.foreign import PTXAS_KNOBS
+from tests.examples.programs import runtime_name
 
 pytestmark = pytest.mark.gpu
 
@@ -67,22 +69,30 @@ def number():
     return found
 
 
+def run(*command):
+    subprocess.run(list(map(str, command)), check=True, timeout=200)
+
+
+def link(objects, program):
+    cuda = find_cuda().path
+    library = cuda / "lib64" if (cuda / "lib64").is_dir() else cuda / "lib"
+    runtime = f"-l:{runtime_name(library)}"
+    run("g++", objects, "-o", program, f"-L{library}", f"-Wl,-rpath,{library}", runtime)
+
+
 def nvcc(source, program, number, codes):
     compiler = find_cuda().path / "bin/nvcc"
     if not compiler.is_file():
         pytest.skip("needs nvcc")
     kinds = ",".join(f"{code}_{number}" for code in codes)
-    generate = f"-gencode=arch=compute_{number},code=[{kinds}]"
-    subprocess.run([compiler, "-O2", generate, source, "-o", program], check=True, timeout=200)
+    run(compiler, "-O2", f"-gencode=arch=compute_{number},code=[{kinds}]", "-c", source, "-o", f"{program}.o")
+    link(f"{program}.o", program)
 
 
 def clang(source, program, number):
-    cuda = find_cuda().path
-    options = ["-O2", f"--cuda-path={cuda}", f"--offload-arch=sm_{number}", "-Wno-unknown-cuda-version"]
-    libraries = [f"-L{folder}" for folder in (cuda / "lib", cuda / "lib64") if folder.is_dir()]
-    runtime = [f"-Wl,-rpath,{cuda / 'lib'}", "-l:libcudart.so.13"] if (cuda / "lib/libcudart.so.13").exists() else []
-    command = ["clang++-22", *options, source, "-o", program, *libraries, *(runtime or ["-lcudart"])]
-    subprocess.run(command, check=True, timeout=200)
+    options = ["-O2", f"--cuda-path={find_cuda().path}", f"--offload-arch=sm_{number}", "-Wno-unknown-cuda-version"]
+    run(require_clang().path, *options, "-c", "-x", "cuda", source, "-o", f"{program}.o")
+    link(f"{program}.o", program)
 
 
 BUILDS = {
