@@ -36,7 +36,7 @@ from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_search import KernelSearch
 from r3cc.tune.library import seeds as first_tried
 from r3cc.tune.plan import Choice
-from r3cc.tune.proposers import Proposer, R3Proposer, RandomProposer
+from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
 from r3cc.tune.search import KernelRun, noise_of
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent
@@ -166,7 +166,7 @@ def search(
     folder.mkdir(parents=True)
     proposer: Proposer
     if arm == "r3":
-        proposer, first = R3Proposer(subject.space, seed, evaluator.width), first_tried(subject.space)
+        proposer, first = r3_proposer(subject.space, seed, evaluator.width), first_tried(subject.space)
     else:
         proposer, first = RandomProposer(subject.space, seed), ()
     state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first)

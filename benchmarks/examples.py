@@ -32,6 +32,8 @@ WEATHER = MiniApp("examples/weather/weather.cu", ("64", "3"), ("2048", "10"))
 CG = MiniApp("examples/cg/cg.cu", ("8", "400"), ("128", "2000"))
 HYDRO = MiniApp("examples/hydro/hydro.cu", ("32", "5"), ("1024", "10"))
 ALL = (WEATHER, CG, HYDRO)
+SHAPES = MiniApp("benchmarks/programs/shapes.cu", ("192",), ("4096",))
+"""No mini-app: kernels of one to three axes whose time depends on their block."""
 
 
 def recorded(app: MiniApp, options: Options) -> Store:

@@ -8,6 +8,7 @@ import msgspec
 
 from r3cc.llvm import KernelDescription
 from r3cc.store.model import Dim3
+from r3cc.tune.knobs import BLOCK, Knob, Scope
 
 WARP = 32
 MAX_THREADS = 1024
@@ -50,6 +51,21 @@ def block_is_fixed(facts: KernelDescription, shapes: Sequence[Shape]) -> str | N
     if len({shape.block for shape in shapes}) > 1:
         return "its launches have several block shapes"
     return None
+
+
+def block_knob(facts: KernelDescription, shapes: Sequence[Shape]) -> tuple[Knob, ...]:
+    """The knob of the block shape; none where the block is fixed."""
+    values = tuple(",".join(map(str, block)) for block in legal_blocks(facts, shapes))
+    if not values:
+        return ()
+    recorded = ",".join(map(str, shapes[0].block))  # block_is_fixed: they all have the same
+    return (Knob(BLOCK, Scope.KERNEL, values, "threads a block; the grid follows", recorded=recorded),)
+
+
+def dimensions(text: str) -> Dim3:
+    """The block shape that a value of the knob means."""
+    x, y, z = map(int, text.split(","))
+    return x, y, z
 
 
 def volume(block: Dim3) -> int:

@@ -31,6 +31,8 @@ class Knob(msgspec.Struct, frozen=True):
     numerics: Numerics = Numerics.BITWISE
     """Strictest numerics at which it may be used."""
     gpu_only: bool = False
+    recorded: str = ""
+    """The recorded build's own value, where it is known."""
 
 
 BLOCK = "block"

@@ -53,6 +53,7 @@ class KnobOptimizer:
     """A portfolio of discrete one-plus-one strategies over the knobs, starting from the recorded values."""
 
     def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
+        self._keys = tuple(knob.key for knob in knobs)
         choices = {knob.key: _choice(knob) for knob in knobs}
         self._seeded = _Seeded(ng.optimizers.PortfolioDiscreteOnePlusOne, ng.p.Dict(**choices), seed, width)
 
@@ -61,6 +62,11 @@ class KnobOptimizer:
         asked = self._seeded.ask()
         knobs = tuple(sorted((key, value) for key, value in asked.value.items() if value is not None))
         return (lambda loss: self._seeded.tell(asked, loss)), knobs
+
+    def adopt(self, knobs: Knobs, loss: float) -> None:
+        """Tell the loss of values that were not asked for."""
+        given = dict(knobs)
+        self._seeded.adopt({key: given.get(key) for key in self._keys}, loss)
 
 
 def _choice(knob: Knob) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 import numpy as np
 
+from r3cc.tune.arms import Arm, PipelineArm, arms_of
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import Knob
 from r3cc.tune.mutation import EditSampler
@@ -20,10 +21,10 @@ from r3cc.tune.space import Space
 if TYPE_CHECKING:
     from r3cc.tune.nevergrad_optimizers import Told
 
-KNOB_TURNS = 0.4
-"""Part of the proposals that vary knobs, where there are both knobs and a pipeline."""
+TURNS = {"pipeline": 6, "knobs": 4, "block": 4}
+"""How often each arm has its turn beside the others."""
 STUBBORN = 6
-"""Repeated candidates in a row after which the other half of the space gets the turn."""
+"""Repeated candidates in a row after which another arm gets the turn."""
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -50,99 +51,89 @@ class Proposer(Protocol):
         ...
 
 
-class _Context(msgspec.Struct):
-    """What a ticket was asked with: its own half's candidate, and the other half's part of the loss."""
+class _Context(msgspec.Struct, frozen=True):
+    """What a ticket was asked with: its arm, and the other arms' parts of the loss."""
 
-    half: str
+    arm: str
     told: Told
     genotype: Genotype
-    offset: float
+    parts: dict[str, float]
+
+    @property
+    def others(self) -> float:
+        """The other arms' part of the loss."""
+        return sum(part for name, part in self.parts.items() if name != self.arm)
 
 
-class R3Proposer:
-    """An evolution strategy over edits and a discrete optimizer over knobs, on one budget.
+class ArmProposer:
+    """Several arms on one budget: each varies its part of the genotype with the others' best.
 
-    Each half is varied with the other one's best. A loss is split as if the halves added up: a half is told the loss
-    less the other one's part, so that what it learnt stays comparable when the other one improves.
+    A loss is split as if the parts added up: an arm is told the loss less the others' parts, so that what it learnt
+    stays comparable when another one improves.
     """
 
-    def __init__(self, space: Space, seed: int, width: int) -> None:
-        from r3cc.tune.nevergrad_optimizers import KnobOptimizer, PipelineOptimizer  # seconds: only where it searches
-
-        self._pipelines = PipelineOptimizer(EditSampler(space.base, space.vocabulary), seed, width)
-        self._knobs = KnobOptimizer(space.knobs, seed + 1, width) if space.knobs else None
+    def __init__(self, arms: Sequence[Arm]) -> None:
+        self._arms = {arm.name: arm for arm in arms}
         self._best = Genotype()
         self._best_loss = 0.0
-        self._parts = {"pipeline": 0.0, "knobs": 0.0}
+        self._parts = dict.fromkeys(self._arms, 0.0)
         self._open: dict[int, _Context] = {}
-        self._asked = {"pipeline": 0, "knobs": 0}
+        self._asked = dict.fromkeys(self._arms, 0)
         self._stubborn = 0
 
-    def ask(self) -> Suggestion:
-        """The next genotype."""
-        half = self._turn()
-        if half == "knobs" and self._knobs is not None:
-            told, knobs = self._knobs.ask()
-            genotype = Genotype(self._best.edits, knobs)
-            offset = self._parts["pipeline"]
-        else:
-            told, edits = self._pipelines.ask()
-            genotype = Genotype(edits, self._best.knobs)
-            offset = self._parts["knobs"]
-        ticket = sum(self._asked.values())
-        self._asked[half] += 1
-        self._open[ticket] = _Context(half, told, genotype, offset)
-        return Suggestion(genotype, half, ticket)
+    def ask(self) -> Suggestion | None:
+        """The next genotype, of the arm whose turn it is or, where that expects nothing, of the next."""
+        for name in self._turns():
+            asked = self._arms[name].ask(self._best)
+            if asked is not None:
+                told, genotype = asked
+                ticket = sum(self._asked.values())
+                self._asked[name] += 1
+                self._open[ticket] = _Context(name, told, genotype, dict(self._parts))
+                return Suggestion(genotype, name, ticket)
+        return None
 
     def tell(self, ticket: int, loss: float, repeated: bool = False) -> None:
-        """Tell the half that asked, and keep the best."""
+        """Tell the arm that asked, and keep the best."""
         context = self._open.pop(ticket)
         self._stubborn = self._stubborn + 1 if repeated else 0
-        part = loss - context.offset
+        part = loss - context.others
         context.told(part)
         if loss < self._best_loss:
             self._best, self._best_loss = context.genotype, loss
-            other = "knobs" if context.half == "pipeline" else "pipeline"
-            self._parts = {context.half: part, other: context.offset}
+            self._parts = {**context.parts, context.arm: part}
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
-        """Learn from another search's genotype: it becomes the best, or its edits a parent."""
-        self._pipelines.adopt(genotype.edits, loss - self._parts["knobs"])
+        """Learn from a genotype that was not asked for, which may become the best.
+
+        It is the arm's in whose part alone it differs from the best, else the first one's.
+        """
+        changed = [name for name, arm in self._arms.items() if arm.part(genotype) != arm.part(self._best)]
+        learner = changed[0] if len(changed) == 1 else next(iter(self._arms))
+        others = sum(part for name, part in self._parts.items() if name != learner)
+        self._arms[learner].adopt(genotype, loss - others)
         if loss < self._best_loss:
-            self._parts["pipeline"] += loss - self._best_loss
+            self._parts[learner] += loss - self._best_loss
             self._best, self._best_loss = genotype, loss
 
-    def _turn(self) -> str:
-        if self._knobs is None:
-            return "pipeline"
-        due = self._asked["knobs"] < KNOB_TURNS * (sum(self._asked.values()) + 1)
-        other = self._stubborn // STUBBORN % 2 == 1
-        return "knobs" if due != other else "pipeline"
+    def _turns(self) -> list[str]:
+        """Arms in the order of their turns: who is furthest behind its share; after stubborn repeats, the next one."""
+        total = sum(self._asked.values()) + 1
+        shares = {name: TURNS[name] for name in self._arms}
+        whole = sum(shares.values())
+        order = sorted(self._arms, key=lambda name: self._asked[name] - total * shares[name] / whole)
+        skip = self._stubborn // STUBBORN % len(order)
+        return order[skip:] + order[:skip]
 
 
-class KnobProposer:
-    """A discrete optimizer over knobs alone: for what has no pipeline, a unit's module-scope values."""
+def r3_proposer(space: Space, seed: int, width: int) -> ArmProposer:
+    """R3's optimizer over a kernel's whole space."""
+    return ArmProposer((PipelineArm(space, seed, width), *arms_of(space.knobs, seed + 1, width)))
 
-    def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
-        from r3cc.tune.nevergrad_optimizers import KnobOptimizer
 
-        self._knobs = KnobOptimizer(knobs, seed, width)
-        self._open: dict[int, Told] = {}
-        self._tickets = 0
-
-    def ask(self) -> Suggestion:
-        """The next values."""
-        told, knobs = self._knobs.ask()
-        self._tickets += 1
-        self._open[self._tickets] = told
-        return Suggestion(Genotype((), knobs), "knobs", self._tickets)
-
-    def tell(self, ticket: int, loss: float, repeated: bool = False) -> None:
-        """Tell the optimizer."""
-        self._open.pop(ticket)(loss)
-
-    def adopt(self, genotype: Genotype, loss: float) -> None:
-        """Nothing: it learns from what it asked for."""
+def knob_proposer(knobs: Sequence[Knob], seed: int, width: int) -> ArmProposer:
+    """The same without a pipeline: for a unit's module-scope values, and kernels that have no IR."""
+    return ArmProposer(arms_of(knobs, seed, width))
 
 
 class RandomKnobProposer:

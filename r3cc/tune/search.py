@@ -26,14 +26,15 @@ from r3cc.tune.finals import RETRIES, decide, finalists, no_improvement
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch, SearchSpace, replay
+from r3cc.tune.knob_space import KnobSpace
 from r3cc.tune.library import seeds
 from r3cc.tune.proposers import (
-    KnobProposer,
     O3Proposer,
     Proposer,
-    R3Proposer,
     RandomKnobProposer,
     RandomProposer,
+    knob_proposer,
+    r3_proposer,
 )
 from r3cc.tune.simplify import simplify
 from r3cc.tune.space import Space
@@ -54,7 +55,7 @@ class Target(msgspec.Struct, frozen=True):
     """A kernel to tune: its plan, its space and how to open an evaluator for it."""
 
     plan: KernelPlan
-    space: Space
+    space: Space | KnobSpace
     open_evaluator: Callable[[], Evaluator]
     library: Callable[[], Sequence[Genotype]] = tuple
     """What earlier searches found on similar kernels, asked when the kernel's search begins."""
@@ -118,11 +119,14 @@ class Tuner:
             self._journal.append(no_improvement(unit.plan, None, why))
             return {}
         result = self._result(
-            Subject(unit.plan, unit.space, self._unit_proposer(unit), unit.open_search, unit.open_finals)
+            Subject(unit.plan, unit.space, self._knob_proposer(unit.space), unit.open_search, unit.open_finals)
         )
         return dict.fromkeys(unit.kernels, result.candidate.codegen)
 
     def _kernel(self, target: Target, values: Options) -> Subject:
+        if isinstance(target.space, KnobSpace):
+            proposer = self._knob_proposer(target.space, target.space.single_values)
+            return Subject(target.plan, target.space, proposer, target.open_evaluator, target.open_evaluator)
         space = target.space.under(values) if values else target.space
         library = target.library if self._optimizer == "r3" else tuple
         return Subject(target.plan, space, self._proposer(space), target.open_evaluator, target.open_evaluator, library)
@@ -183,12 +187,14 @@ class Tuner:
             case "o3-only":
                 return lambda width: (O3Proposer(), ())
             case _:
-                return lambda width: (R3Proposer(space, self._seed, width), seeds(space))
+                return lambda width: (r3_proposer(space, self._seed, width), seeds(space))
 
-    def _unit_proposer(self, unit: Unit) -> MakeProposer:
+    def _knob_proposer(self, space: KnobSpace, first: Sequence[Genotype] = ()) -> MakeProposer:
+        if self._optimizer == O3_ONLY or not space.knobs:
+            return lambda width: (O3Proposer(), ())
         if self._optimizer == "random":
-            return lambda width: (RandomKnobProposer(unit.space.knobs, self._seed), ())
-        return lambda width: (KnobProposer(unit.space.knobs, self._seed, width), ())
+            return lambda width: (RandomKnobProposer(space.knobs, self._seed), ())
+        return lambda width: (knob_proposer(space.knobs, self._seed, width), first)
 
 
 class KernelRun:
