@@ -16,7 +16,7 @@ from r3cc.cli import r3
 from r3cc.llvm.inspect import kernel_identity
 from r3cc.replay.events import VERSION, Begin, End, Final, KernelPlan, RegionChange
 from r3cc.replay.events import Result as Decision
-from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Status
+from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Specialisation, Status
 from r3cc.store import Store
 from r3cc.store.variants import variant_paths
 from tests.replay.cpu_kernels import built
@@ -132,8 +132,10 @@ def test_a_winner_becomes_an_entry(store: Store, tmp_path: Path) -> None:
     assert entry["architecture"] == "sm_90"
     assert len(entry["digest"]) == 64
     assert entry["pipeline"] == "default<O2>"
-    assert entry["attributes"] == {"minctasm": "2"}
-    assert [part.split(":")[0] for part in entry["left_out"]] == ["maxntid=64", "ptxas-opt=2"]
+    assert entry["attributes"] == {"maxntid": "64", "minctasm": "2"}
+    assert [part.split(":")[0] for part in entry["left_out"]] == ["ptxas-opt=2"]
+    # Bounds that the source does not have are those of a second version.
+    assert entry["specialised"] == {"arguments": [], "block": None, "grid": None}
     assert entry["evidence"]["search"] == identifier
     assert entry["evidence"]["launches"] == 4
     rule = entry["launch"]
@@ -147,6 +149,31 @@ def test_a_winner_becomes_an_entry(store: Store, tmp_path: Path) -> None:
     (bounded,) = apply(store, tmp_path / "bounded.json", "--launch-bounds")["kernels"]
     assert bounded["attributes"] == {"maxntid": "64", "minctasm": "2"}
     assert bounded["launch"]["guard"]["scalars"] == []
+    assert bounded["specialised"] is None
+
+
+def test_a_specialised_winner_becomes_a_second_version(store: Store, tmp_path: Path) -> None:
+    special = Specialisation(((0, "e8030000"), (1, "0000000000000840")), (64, 1, 1), (16, 1, 1))
+    search(store, Candidate(None, (), LaunchConfiguration(block=(64, 1, 1)), None, special))
+    file = tmp_path / "t.json"
+    (entry,) = apply(store, file, "--device", "cpu")["kernels"]
+    assert entry["pipeline"], "a version is always compiled by a pipeline of its own"
+    assert entry["specialised"] == {
+        "arguments": [
+            {"index": 0, "offset": 0, "size": 4, "value": "e8030000"},
+            {"index": 1, "offset": 8, "size": 8, "value": "0000000000000840"},
+        ],
+        "block": [64, 1, 1],
+        "grid": [16, 1, 1],
+    }
+    assert check(store, file, "--min-speedup", "0").exit_code == 0
+    # The code is right for its values alone, so a launch that has others is not one of the build's second version.
+    text = file.read_text()
+    file.write_text(text.replace("0000000000000840", "0000000000001040"))
+    done = check(store, file, "--min-speedup", "0")
+    assert (done.exit_code, "no recorded launch is one that its guard admits" in done.stderr) == (4, True)
+    file.write_text(text.replace('"version": 2', '"version": 1').replace('"specialised"', '"unknown"'))
+    assert "is damaged" in sentence(check(store, file), 2)
 
 
 def test_searches_of_several_devices_share_a_file(store: Store, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import msgspec
@@ -34,6 +35,7 @@ def launch(n: int, step: int, grid: Dim3 = (8, 1, 1), block: Dim3 = (128, 1, 1))
         "launch": f"l{step}",
         "grid": grid,
         "block": block,
+        "shared": 0,
         "arguments": arguments,
         "parameters": tuple(Parameter(*pair) for pair in ((0, 4), (4, 4), (8, 8), (16, 8))),
     }
@@ -45,11 +47,23 @@ def space(special: Constants) -> Space:
     return Space(BasePipeline(BASE_TEXT), {}, (), FACTS, [Shape((8, 1, 1), (128, 1, 1))], constants=special)
 
 
-def test_only_integers_that_every_launch_shares_are_offered() -> None:
+def test_only_scalars_that_every_launch_shares_are_offered() -> None:
     found = constants(FACTS, [launch(1000, 1), launch(1000, 2)])
-    assert [(index, value) for index, value, _ in found.arguments] == [(0, "e8030000")]
-    assert [knob.key for knob in found.knobs()] == ["specialise:0", "specialise:block", "specialise:grid"]
-    assert found.arguments[0][2] == "n = 1000"
+    assert [(index, value) for index, value, _ in found.arguments] == [(0, "e8030000"), (2, "00" * 8)]
+    assert [knob.key for knob in found.knobs()] == [
+        "specialise:0",
+        "specialise:2",
+        "specialise:block",
+        "specialise:grid",
+    ]
+    assert [text for _, _, text in found.arguments] == ["n = 1000", "dt = 0.0"]
+
+
+def test_floating_point_arguments_are_equal_bit_by_bit() -> None:
+    negative = launch(1000, 1)
+    arguments = negative.arguments[:8] + struct.pack("<d", -0.0) + negative.arguments[16:]
+    found = constants(FACTS, [launch(1000, 1), msgspec.structs.replace(negative, arguments=arguments)])
+    assert [index for index, _, _ in found.arguments] == [0, 1]
 
 
 def test_dimensions_that_differ_are_not_offered() -> None:
