@@ -1,4 +1,7 @@
-"""How fast a launch's memory goes into the store, against a plain copy to the host and a plain write to disk."""
+"""How fast a launch's memory goes into the store, against a plain copy to the host and a plain write to disk.
+
+And what further launches over the same memory cost, against reading it three times where it lies.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ MEBI = 1 << 20
 CONTENTS = ("noise", "smooth")
 IMAGES = 2
 """A launch that changes everything stores its memory before and after."""
+MANY = 100
+PASSES = 3
+"""A snapshot of known memory reads it where it lies: for content, for pointers, and for changes after the launch."""
 
 
 def main() -> None:
@@ -32,7 +38,46 @@ def main() -> None:
             (f"{content}: stored", f"{found['stored_bytes'] / found['captured_bytes']:.2f} of what was captured"),
             (f"{content}: floor", f"{found['floor_s']:.3g} s; taken {found['snapshot_s']:.3g} s"),
         ]
-    report(options, "snapshots", results, rows)
+    shared = _measure_shared(options, megabytes)
+    rows += [
+        ("shared table", f"{megabytes} MiB, read by every launch"),
+        ("shared table: one launch", f"{shared['one_s'] * 1e3:.4g} ms"),
+        (f"shared table: {MANY} launches", f"{shared['many_s'] * 1e3:.4g} ms, {shared['ratio']:.3g} times one"),
+        (
+            "shared table: a further launch",
+            f"{shared['further_s'] * 1e3:.3g} ms; floor {shared['floor_s'] * 1e3:.3g} ms",
+        ),
+        ("shared table: copied to the host", f"{shared['copied_bytes'] / MEBI:.0f} MiB for {MANY} launches"),
+    ]
+    report(options, "snapshots", {**results, "shared": shared}, rows)
+
+
+def _measure_shared(options: Options, megabytes: int) -> dict[str, Any]:
+    """Floor of a further launch: plain reads of the table where it lies."""
+    program = build(PROGRAMS / "shared_tables.cu", options)
+    store = options.out / "snapshot-store-shared"
+    spent = {}
+    for launches in (1, MANY):
+        shutil.rmtree(store, ignore_errors=True)
+        quota = ("--launches", str(launches), "--every", "1", "--held-out", "0", "--quota", "64G")
+        command = record_command(store, options.device, "--kernels", "look_up", *quota)
+        _copy, read = map(float, run([*command, "--", program, str(megabytes), str(MANY)]).split()[-2:])
+        with Store.open(store) as opened:
+            recording = opened.recording().id
+            summary = summarise(opened, recording)
+            copied = sum(end.copied_bytes for end in opened.ends(recording))
+        if summary.recorded != launches:
+            raise SystemExit(f"expected {launches} recorded launches, found {summary.recorded}")
+        spent[launches] = summary.recording_ns / 1e9
+    shutil.rmtree(store)
+    return {
+        "one_s": spent[1],
+        "many_s": spent[MANY],
+        "ratio": spent[MANY] / spent[1],
+        "further_s": (spent[MANY] - spent[1]) / (MANY - 1),
+        "floor_s": PASSES * megabytes * MEBI / read,
+        "copied_bytes": copied,
+    }
 
 
 def _measure(options: Options, program: Path, megabytes: int, content: str) -> dict[str, Any]:

@@ -37,18 +37,27 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_no_older_count_follows_a_newer_one(program: Path, tmp_path: Path) -> None:
-    subprocess.run([program, tmp_path, str(THREADS), str(LAUNCHES)], check=True, timeout=120)
-    (pack,) = tmp_path.glob("*.r3pack")
+def counts_in(folder: Path) -> list[dict[str, int]]:
+    (pack,) = folder.glob("*.r3pack")
     reader = PackReader(pack)
-    counts = [
-        document["launches"]
+    documents = [
+        json.loads(reader.content(record))
         for record in reader.scan()
         if isinstance(record, Record) and record.type is RecordType.DOCUMENT
-        for document in [json.loads(reader.content(record))]
-        if document["kind"] == "kernel"
     ]
     reader.close()
+    return [document for document in documents if document["kind"] == "kernel"]
+
+
+def test_no_older_count_follows_a_newer_one(program: Path, tmp_path: Path) -> None:
+    subprocess.run([program, tmp_path, str(THREADS), str(LAUNCHES), "0"], check=True, timeout=120)
+    counts = [document["launches"] for document in counts_in(tmp_path)]
     assert len(counts) > LAUNCHES
     assert counts == sorted(counts)
     assert counts[-1] == THREADS * LAUNCHES
+
+
+def test_a_launch_that_takes_longer_to_record_than_counts_wait_is_counted(program: Path, tmp_path: Path) -> None:
+    subprocess.run([program, tmp_path, "1", "1", "1300"], check=True, timeout=120)
+    last = counts_in(tmp_path)[-1]
+    assert (last["launches"], last["recorded"]) == (1, 1)

@@ -407,6 +407,7 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
     kernel.wholeArenaChecked = true;
     isNew = !reason && kernel.identities.insert(identity).second;
     kernel.recorded += isNew;
+    kernel.changed = true; // the writer may have been by since the launch
   }
   if (reason)
     refuse(capture->decision, *reason);
