@@ -36,6 +36,8 @@ class EndDocument(msgspec.Struct, frozen=True):
     recording_ns: int
     """Time spent on snapshots."""
     wall_ns: int
+    copied_bytes: int = 0
+    """Device memory that recorded launches had copied to the host: what was stored before is not copied again."""
 
 
 Address = Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]+$")]

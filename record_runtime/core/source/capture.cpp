@@ -10,23 +10,16 @@ namespace {
 const char *const Unreadable = "device memory could not be read";
 const char *const NoRoom = "the recording is full";
 
+std::size_t chunksOf(std::uint64_t size) { return (size + ChunkBytes - 1) / ChunkBytes; }
+
+/// Bytes of chunk number `index` of a memory.
+std::uint64_t chunkSize(std::uint64_t size, std::size_t index) {
+  return std::min<std::uint64_t>(ChunkBytes, size - std::uint64_t(index) * ChunkBytes);
+}
+
 Key putList(PackWriter &pack, const Image &image) {
   static_assert(sizeof(Key) == 16);
   return pack.putBlob(image.data(), image.size() * sizeof(Key));
-}
-
-/// Calls `use(bytes, size)` for each chunk of device memory, in order.
-template <typename Use> bool eachChunk(Memory &memory, std::uint64_t address, std::uint64_t size, Use use) {
-  for (std::uint64_t done = 0; done < size;) {
-    std::size_t part = std::min<std::uint64_t>(size - done, Memory::ViewBytes);
-    const std::uint8_t *bytes = memory.view(address + done, part);
-    if (!bytes)
-      return false;
-    for (std::size_t at = 0; at < part; at += ChunkBytes)
-      use(bytes + at, std::min(ChunkBytes, part - at));
-    done += part;
-  }
-  return true;
 }
 
 } // namespace
@@ -34,20 +27,97 @@ template <typename Use> bool eachChunk(Memory &memory, std::uint64_t address, st
 const char *const Capture::ChangedUnreached =
     "it changes memory that its arguments don't lead to; later launches are recorded with all memory";
 
-bool Capture::read(CapturedMemory &target, Keep keep, Reach *scanner) {
-  target.before.reserve((target.size + ChunkBytes - 1) / ChunkBytes);
-  bool complete =
-      eachChunk(memory, target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
-        Key key = chunkKey(bytes, size);
-        target.before.push_back(key);
-        if (keep == Keep::Content)
-          pack.put(key, bytes, size);
-        if (scanner && key != Key())
-          scanner->scan(bytes, size, Reach::Source::Memory);
-      });
+/// Calls `use` for each chunk of device memory, in order.
+bool Capture::eachChunk(std::uint64_t address, std::uint64_t size, const Use &use) {
+  for (std::uint64_t done = 0; done < size;) {
+    std::size_t part = std::min<std::uint64_t>(size - done, Memory::ViewBytes);
+    const std::uint8_t *bytes = memory.view(address + done, part);
+    if (!bytes)
+      return false;
+    copiedBytes += part;
+    for (std::size_t at = 0; at < part; at += ChunkBytes)
+      use(bytes + at, std::min(ChunkBytes, part - at));
+    done += part;
+  }
+  return true;
+}
+
+/// Keys of the target's chunks, its content in the pack, and its pointers followed.
+bool Capture::read(CapturedMemory &target) {
+  return readOnDevice(target) || readByView(target, Keep::Content, &*reach);
+}
+
+/// Empty where the device gives none.
+std::vector<Fingerprint> Capture::fingerprintsOf(const CapturedMemory &target) {
+  std::vector<Fingerprint> chunks;
+  bool given = memory.fingerprint(target.address, target.size, chunks);
+  return given ? chunks : std::vector<Fingerprint>();
+}
+
+/// Copies only what the pack doesn't hold. False where the device can't look at its memory itself.
+bool Capture::readOnDevice(CapturedMemory &target) {
+  std::vector<std::uint8_t> hits;
+  target.fingerprints = fingerprintsOf(target);
+  if (target.fingerprints.empty() ||
+      !memory.findPointers(target.address, target.size, reach->targets(), hits) ||
+      !keysOf(target, target.fingerprints, target.before)) {
+    target.fingerprints.clear();
+    return false;
+  }
+  reach->found(hits);
+  target.beforeList = putList(pack, target.before);
+  return true;
+}
+
+bool Capture::readByView(CapturedMemory &target, Keep keep, Reach *scanner) {
+  target.before.clear();
+  target.before.reserve(chunksOf(target.size));
+  bool complete = eachChunk(target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
+    Key key = chunkKey(bytes, size);
+    target.before.push_back(key);
+    if (keep == Keep::Content)
+      pack.put(key, bytes, size);
+    if (scanner && key != Key())
+      scanner->scan(bytes, size, Reach::Source::Memory);
+  });
   if (complete && keep == Keep::Content)
     target.beforeList = putList(pack, target.before);
   return complete;
+}
+
+/// Keys of contents by their fingerprints; what is new is copied, once, and stored.
+bool Capture::keysOf(const CapturedMemory &target, const std::vector<Fingerprint> &fingerprints,
+                     Image &keys) {
+  constexpr std::size_t Most = Memory::ViewBytes / ChunkBytes;
+  std::size_t count = fingerprints.size();
+  auto isNew = [&](std::size_t i) { return !known.find(fingerprints[i], chunkSize(target.size, i)); };
+  for (std::size_t i = 0; i < count;) {
+    std::size_t first = i;
+    while (i < count && i - first < Most && isNew(i) &&
+           (i == first || fingerprints[i] != fingerprints[i - 1]))
+      ++i;
+    if (i == first)
+      ++i;
+    else if (!store(target, fingerprints, first, i - first))
+      return false;
+  }
+  keys.clear();
+  for (std::size_t i = 0; i < count; ++i)
+    keys.push_back(*known.find(fingerprints[i], chunkSize(target.size, i)));
+  return true;
+}
+
+/// Copies chunks [first, first + count).
+bool Capture::store(const CapturedMemory &target, const std::vector<Fingerprint> &fingerprints,
+                    std::size_t first, std::size_t count) {
+  std::size_t at = first;
+  std::uint64_t offset = std::uint64_t(first) * ChunkBytes;
+  std::uint64_t size = std::min<std::uint64_t>(target.size - offset, std::uint64_t(count) * ChunkBytes);
+  return eachChunk(target.address + offset, size, [&](const std::uint8_t *bytes, std::size_t part) {
+    Key key = chunkKey(bytes, part);
+    pack.put(key, bytes, part);
+    known.add(fingerprints[at++], part, key);
+  });
 }
 
 std::optional<std::string> Capture::prologue(SnapshotKind kind,
@@ -58,15 +128,15 @@ std::optional<std::string> Capture::prologue(SnapshotKind kind,
   if (kind == SnapshotKind::All)
     reach->addAll();
   for (const GlobalVariable &variable : variables) {
-    CapturedMemory global{variable.name, variable.address, variable.size, {}, {}, {}};
-    if (!read(global, Keep::Content, &*reach))
+    CapturedMemory global{variable.name, variable.address, variable.size, {}, {}, {}, {}};
+    if (!read(global))
       return Unreadable;
     globals.push_back(std::move(global));
   }
   for (std::ptrdiff_t index; !reach->foreignReason() && (index = reach->takePending()) >= 0;) {
     Allocation allocation = reach->allocations()[std::size_t(index)];
-    CapturedMemory region{"", allocation.address, allocation.size, {}, {}, {}};
-    if (!read(region, Keep::Content, &*reach))
+    CapturedMemory region{"", allocation.address, allocation.size, {}, {}, {}, {}};
+    if (!read(region))
       return Unreadable;
     if (!pack.accepting())
       return NoRoom;
@@ -84,39 +154,62 @@ std::optional<std::string> Capture::watchUnreached() {
     Allocation allocation = reach->allocations()[i];
     if (reach->reached(i) || allocation.isHost) // what the host changes says nothing of the launch
       continue;
-    CapturedMemory region{"", allocation.address, allocation.size, {}, {}, {}};
-    if (!read(region, Keep::DigestOnly, nullptr))
+    CapturedMemory region{"", allocation.address, allocation.size, {}, {}, {}, {}};
+    if (!digest(region))
       return Unreadable;
     unreached.push_back(std::move(region));
   }
   return std::nullopt;
 }
 
+bool Capture::digest(CapturedMemory &target) {
+  target.fingerprints = fingerprintsOf(target);
+  return !target.fingerprints.empty() || readByView(target, Keep::DigestOnly, nullptr);
+}
+
 bool Capture::reread(CapturedMemory &target) {
   Image after;
-  after.reserve(target.before.size());
-  bool complete =
-      eachChunk(memory, target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
-        Key key = chunkKey(bytes, size);
-        if (key != target.before[after.size()])
-          pack.put(key, bytes, size);
-        after.push_back(key);
-      });
-  if (!complete)
+  std::vector<Fingerprint> now;
+  if (!target.fingerprints.empty())
+    now = fingerprintsOf(target);
+  if ((now.empty() || !keysOf(target, now, after)) && !rereadByView(target, after))
     return false;
   target.afterList = after == target.before ? target.beforeList : putList(pack, after);
   return true;
 }
 
+bool Capture::rereadByView(CapturedMemory &target, Image &after) {
+  after.clear();
+  after.reserve(target.before.size());
+  return eachChunk(target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
+    Key key = chunkKey(bytes, size);
+    if (key != target.before[after.size()])
+      pack.put(key, bytes, size);
+    after.push_back(key);
+  });
+}
+
+/// Whether memory is as digest() found it; nothing if that can't be told.
+std::optional<bool> Capture::isUnchanged(const CapturedMemory &target) {
+  if (!target.fingerprints.empty()) {
+    std::vector<Fingerprint> now = fingerprintsOf(target);
+    return now.empty() ? std::nullopt : std::optional(now == target.fingerprints);
+  }
+  bool same = true;
+  std::size_t chunk = 0;
+  if (!eachChunk(target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
+        same = chunkKey(bytes, size) == target.before[chunk++] && same;
+      }))
+    return std::nullopt;
+  return same;
+}
+
 std::optional<std::string> Capture::epilogue() {
   for (const CapturedMemory &region : unreached) {
-    bool same = true;
-    std::size_t chunk = 0;
-    if (!eachChunk(memory, region.address, region.size, [&](const std::uint8_t *bytes, std::size_t size) {
-          same = chunkKey(bytes, size) == region.before[chunk++] && same;
-        }))
-      return Unreadable;
+    std::optional<bool> same = isUnchanged(region);
     if (!same)
+      return Unreadable;
+    if (!*same)
       return ChangedUnreached;
   }
   for (auto *captured : {&globals, &regions})

@@ -34,8 +34,6 @@ Key keyOf(const void *content, std::size_t size);
 /// Key of a chunk of memory: the zero key for zero bytes.
 Key chunkKey(const void *content, std::size_t size);
 
-constexpr std::size_t ChunkBytes = std::size_t(256) << 10;
-
 /// Appends to one pack (docs/store-format.md). Compression and writing happen on threads of its own; one
 /// record is one write, and a document is written after all that was handed in before it.
 ///

@@ -75,6 +75,34 @@ void Reach::considerForeign(std::uint64_t word, Source source) {
     reason = range.reason.c_str();
 }
 
+const std::vector<PointerTarget> &Reach::targets() {
+  if (!asTargets.empty())
+    return asTargets;
+  auto target = [&](std::size_t number) -> PointerTarget {
+    if (number < all.size())
+      return {all[number].address, all[number].address + all[number].size}; // one past counts
+    const ForeignRange &range = foreign[number - all.size()];
+    return {range.address, range.address + range.size - 1};
+  };
+  for (std::size_t number = 0; number < all.size() + foreign.size(); ++number)
+    if (number < all.size() ||
+        (foreign[number - all.size()].matchesInMemory && foreign[number - all.size()].size))
+      targetNumbers.push_back(number);
+  std::sort(targetNumbers.begin(), targetNumbers.end(),
+            [&](std::size_t a, std::size_t b) { return target(a).first < target(b).first; });
+  for (std::size_t number : targetNumbers)
+    asTargets.push_back(target(number));
+  return asTargets;
+}
+
+void Reach::found(const std::vector<std::uint8_t> &hits) {
+  for (std::size_t i = 0; i < hits.size(); ++i)
+    if (hits[i] && targetNumbers[i] < all.size())
+      mark(targetNumbers[i]);
+    else if (hits[i])
+      reason = foreign[targetNumbers[i] - all.size()].reason.c_str();
+}
+
 void Reach::mark(std::size_t index) {
   if (marks[index])
     return;

@@ -22,6 +22,11 @@ public:
   void scan(const std::uint8_t *bytes, std::size_t size, Source source);
   void addAll();
 
+  /// All that a word in memory may name, sorted by address, for a search by others than scan().
+  const std::vector<PointerTarget> &targets();
+  /// As if scan() had met words in those targets of which `hits` isn't 0.
+  void found(const std::vector<std::uint8_t> &hits);
+
   /// Index of an allocation that was reached and not yet taken, or -1.
   std::ptrdiff_t takePending();
 
@@ -37,6 +42,8 @@ private:
 
   std::vector<Allocation> all;
   std::vector<ForeignRange> foreign;
+  std::vector<PointerTarget> asTargets;   // empty until asked for
+  std::vector<std::size_t> targetNumbers; // in `all`, or behind its end in `foreign`
   std::vector<bool> marks;
   std::vector<std::size_t> pending;
   std::uint64_t low = UINT64_MAX, high = 0; // of all allocations, one-past included

@@ -122,13 +122,14 @@ public:
   Memory &memory;
   const std::string stem;
   PackWriter pack;
+  KnownChunks knownChunks;
   const Clock::time_point start = Clock::now();
 
   std::mutex mutex; // of all below
   std::deque<Kernel> kernels;
   std::unordered_set<std::string> modules;
   std::uint64_t nextLaunch = 0;
-  std::uint64_t recordingTime = 0;
+  std::uint64_t recordingTime = 0, copiedBytes = 0;
 
   std::mutex counting; // held while a kernel's counts are taken and queued
   std::mutex tick;     // of the three below
@@ -229,6 +230,7 @@ void Recorder::Implementation::finish() {
       totals.recorded += kernel.recorded;
     }
     totals.recordingTime = recordingTime;
+    totals.copiedBytes = copiedBytes;
     totals.wallTime = nanoseconds(Clock::now() - start);
   }
   pack.putDocument(endDocument(totals));
@@ -370,7 +372,8 @@ CapturePointer Recorder::before(const Decision &decision, const void *arguments,
   CapturePointer capture;
   std::optional<std::string> reason;
   try {
-    capture.reset(new Capture(decision, implementation->memory, implementation->pack));
+    capture.reset(
+        new Capture(decision, implementation->memory, implementation->pack, implementation->knownChunks));
     const auto *bytes = static_cast<const std::uint8_t *>(arguments);
     capture->arguments.assign(bytes, bytes + argumentsSize);
     reason = capture->prologue(snapshot, globals);
@@ -417,6 +420,7 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
   {
     std::lock_guard lock(implementation->mutex);
     implementation->recordingTime += nanoseconds(Clock::now() - capture->begin);
+    implementation->copiedBytes += capture->copiedBytes;
     if (isNew)
       launch = implementation->stem + "/" + std::to_string(implementation->nextLaunch++);
   }

@@ -28,9 +28,11 @@ void number(const char *variable, std::uint64_t &value) {
     value = parsed;
 }
 
-bool isSet(const char *variable) {
+/// 0 is no, any other value yes; without one, what `value` was.
+void onOrOff(const char *variable, bool &value) {
   std::string written = text(variable);
-  return !written.empty() && written != "0";
+  if (!written.empty())
+    value = written != "0";
 }
 
 } // namespace
@@ -45,8 +47,9 @@ Settings r3::settingsFromEnvironment() {
   number("R3_RECORD_EVERY", settings.every);
   settings.ranks = text("R3_RECORD_RANKS");
   settings.plan = text("R3_RECORD_PLAN");
-  settings.timesOnly = isSet("R3_RECORD_TIMES_ONLY");
-  settings.foreign = isSet("R3_RECORD_FOREIGN");
+  onOrOff("R3_RECORD_TIMES_ONLY", settings.timesOnly);
+  onOrOff("R3_RECORD_FOREIGN", settings.foreign);
+  onOrOff("R3_RECORD_DEVICE_HASH", settings.deviceHash);
   number("R3_RECORD_QUOTA_BYTES", settings.quotaBytes);
   number("R3_RECORD_DEADLINE_MS", settings.deadlineMilliseconds);
   number("R3_RECORD_ARENA_BASE", settings.arenaBase);

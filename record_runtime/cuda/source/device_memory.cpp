@@ -226,7 +226,8 @@ void DeviceMemory::removeForeign(CUdeviceptr address) {
   foreignRanges.erase(address);
 }
 
-void DeviceMemory::contextGone() {
+void DeviceMemory::contextGone(CUcontext context) {
+  inspector.forget(context);
   std::lock_guard lock(mutex);
   staging = nullptr;
   for (const Deferred &entry : deferred)
@@ -273,4 +274,21 @@ const std::uint8_t *DeviceMemory::view(std::uint64_t address, std::size_t size) 
     return nullptr;
   staging = static_cast<std::uint8_t *>(pinned);
   return driver().cuMemcpyDtoH_v2(staging, address, size) == CUDA_SUCCESS ? staging : nullptr;
+}
+
+/// Kernels of this context may read it, and it doesn't lie across the bus.
+bool DeviceMemory::isOnCurrentDevice(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  Arena *arena = owner(address); // none: a variable of a module in this context
+  return !isHost(address) && (!arena || arena == currentArena());
+}
+
+bool DeviceMemory::fingerprint(std::uint64_t address, std::uint64_t size, std::vector<Fingerprint> &chunks) {
+  return settings.deviceHash && isOnCurrentDevice(address) && inspector.fingerprint(address, size, chunks);
+}
+
+bool DeviceMemory::findPointers(std::uint64_t address, std::uint64_t size,
+                                const std::vector<PointerTarget> &targets, std::vector<std::uint8_t> &hits) {
+  return settings.deviceHash && isOnCurrentDevice(address) &&
+         inspector.findPointers(address, size, targets, hits);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "chunk_inspector.h"
 #include "driver.h"
 #include "pinned_pages.h"
 #include "r3core/arena.h"
@@ -64,7 +65,7 @@ public:
   void removeForeign(CUdeviceptr address);
 
   /// A context is gone, and with it events and host memory that were made in it.
-  void contextGone();
+  void contextGone(CUcontext context);
 
   /// Why no launch on the current device can be recorded; empty if they can.
   std::string unusable();
@@ -72,6 +73,9 @@ public:
   std::vector<Allocation> allocations() override;
   std::vector<ForeignRange> foreign() override;
   const std::uint8_t *view(std::uint64_t address, std::size_t size) override;
+  bool fingerprint(std::uint64_t address, std::uint64_t size, std::vector<Fingerprint> &chunks) override;
+  bool findPointers(std::uint64_t address, std::uint64_t size, const std::vector<PointerTarget> &targets,
+                    std::vector<std::uint8_t> &hits) override;
 
 private:
   struct Device {
@@ -86,10 +90,12 @@ private:
   Arena *arenaOf(CUdevice device);
   Arena *currentArena();
   Arena *owner(CUdeviceptr address) const;
+  bool isOnCurrentDevice(CUdeviceptr address);
   bool isHost(CUdeviceptr address) const { return hostArena && hostArena->owns(address); }
   bool collectDeferred(bool wait);
 
   const Settings settings;
+  ChunkInspector inspector;
   mutable std::mutex mutex; // of all below
   std::map<CUdevice, Device> devices;
   PinnedPages hostPages;

@@ -29,6 +29,10 @@ struct Driver {
   F(cuMemHostUnregister)                                                                                     \
   F(cuMemHostGetDevicePointer_v2)                                                                            \
   F(cuMemcpyDtoH_v2)                                                                                         \
+  F(cuMemcpyHtoD_v2)                                                                                         \
+  F(cuMemsetD8_v2)                                                                                           \
+  F(cuMemAlloc_v2)                                                                                           \
+  F(cuMemFree_v2)                                                                                            \
   F(cuEventCreate)                                                                                           \
   F(cuEventRecord)                                                                                           \
   F(cuEventQuery)                                                                                            \
@@ -49,7 +53,10 @@ struct Driver {
   F(cuKernelGetParamInfo)                                                                                    \
   F(cuLibraryGetGlobal)                                                                                      \
   F(cuLibraryGetModule)                                                                                      \
-  F(cuModuleGetGlobal_v2)
+  F(cuModuleGetGlobal_v2)                                                                                    \
+  F(cuModuleLoadData)                                                                                        \
+  F(cuModuleGetFunction)                                                                                     \
+  F(cuLaunchKernel)
 #define R3_DECLARE(name) decltype(::name) *name = nullptr;
   R3_DRIVER_FUNCTIONS(R3_DECLARE)
 #undef R3_DECLARE

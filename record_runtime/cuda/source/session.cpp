@@ -300,7 +300,7 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
 void Session::contextGone(CUcontext context) {
   timer.forget(context);
   hold.forget(context);
-  memory.contextGone();
+  memory.contextGone(context);
   targets.forget();
 }
 

@@ -196,8 +196,39 @@ void basic(int launches) {
   CHECK(cuMemFree_v2(unrelated));
 }
 
-void hiddenWrites(int launches) {
-  CUdeviceptr data = floats(16);
+/// Much memory, of which a launch changes little.
+void tables(int launches) {
+  constexpr int N = 1 << 20;
+  std::vector<float> content(N);
+  std::uint32_t state = 1;
+  for (float &value : content)
+    value = float(state = state * 1664525 + 1013904223);
+  CUdeviceptr data = allocate(N * sizeof(float));
+  CHECK(cuMemcpyHtoD_v2(data, content.data(), N * sizeof(float)));
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 1 + 1 / float(i + 1), 1000);
+  std::printf("tables %g\n", sum(data, 1000));
+}
+
+/// A list whose nodes lie somewhere in large allocations; the last one's memory is small.
+void farList(int launches) {
+  constexpr std::size_t Size = 3 << 20, At = (1 << 20) + 40;
+  CUdeviceptr nodes[] = {allocate(Size) + At, allocate(Size) + At, allocate(sizeof(Node))};
+  allocate(Size); // nothing leads there
+  for (int i = 0; i < 3; ++i) {
+    Node node{i < 2 ? reinterpret_cast<Node *>(nodes[i + 1]) : nullptr, double(i)};
+    CHECK(cuMemcpyHtoD_v2(nodes[i], &node, sizeof(node)));
+  }
+  for (int i = 0; i < launches; ++i) {
+    void *list[] = {&nodes[0]};
+    launch(function("_Z5chaseP4Node"), list);
+  }
+  Node last;
+  CHECK(cuMemcpyDtoH_v2(&last, nodes[2], sizeof(last)));
+  std::printf("far %g\n", last.value);
+}
+
+void writeHidden(CUdeviceptr data, int launches) {
   std::uint64_t masked = ~data;
   CUfunction kernel = function("_Z6hiddenm");
   for (int i = 0; i < launches; ++i) {
@@ -208,6 +239,9 @@ void hiddenWrites(int launches) {
   CHECK(cuMemcpyDtoH_v2(&value, data, 4));
   std::printf("hidden %d\n", value);
 }
+
+void hiddenWrites(int launches) { writeHidden(floats(16), launches); }
+void hiddenTable(int launches) { writeHidden(floats(1 << 20) + (2 << 20), launches); }
 
 /// The same launch on the same memory, again and again.
 void fill(int launches) {
@@ -551,6 +585,9 @@ int main(int count, char **arguments) {
   connectDevice();
   const std::pair<const char *, void (*)(int)> scenarios[] = {{"basic", basic},
                                                               {"hidden", hiddenWrites},
+                                                              {"hiddentable", hiddenTable},
+                                                              {"tables", tables},
+                                                              {"farlist", farList},
                                                               {"fill", fill},
                                                               {"levels", levels},
                                                               {"managed", managed},

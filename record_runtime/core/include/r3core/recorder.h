@@ -41,6 +41,22 @@ struct ForeignRange {
   bool matchesInMemory = true; ///< false: only values in arguments and globals count, not those in memory
 };
 
+/// Content of device memory is stored and compared in chunks of so many bytes; the last one may be shorter.
+constexpr std::size_t ChunkBytes = std::size_t(256) << 10;
+
+/// 128 bits that tell contents of equal size apart, within one process.
+struct Fingerprint {
+  std::uint64_t first = 0, second = 0;
+  bool operator==(const Fingerprint &other) const { return first == other.first && second == other.second; }
+  bool operator!=(const Fingerprint &other) const { return !(*this == other); }
+};
+
+/// Where a pointer may lead: addresses from `first` to `last`, both included.
+struct PointerTarget {
+  std::uint64_t first = 0, last = 0;
+  bool operator==(const PointerTarget &other) const { return first == other.first && last == other.last; }
+};
+
 /// The memory that a recorder copies from. Called only while the device is idle.
 class Memory {
 public:
@@ -52,6 +68,16 @@ public:
   /// `size` is at most ViewBytes.
   virtual const std::uint8_t *view(std::uint64_t address, std::size_t size) = 0;
   static constexpr std::size_t ViewBytes = std::size_t(8) << 20;
+
+  /// Fingerprints of the chunks of [address, address + size), taken where the memory lies. False where that
+  /// can't be done: then view() has to serve.
+  virtual bool fingerprint(std::uint64_t, std::uint64_t, std::vector<Fingerprint> &) { return false; }
+  /// Sets hits[i] where an aligned 8-byte word of [address, address + size) lies in targets[i], these sorted;
+  /// found where the memory lies, or false.
+  virtual bool findPointers(std::uint64_t, std::uint64_t, const std::vector<PointerTarget> &,
+                            std::vector<std::uint8_t> &) {
+    return false;
+  }
 };
 
 /// The `process` document, as far as the front knows it.

@@ -21,6 +21,7 @@ struct Settings {
   std::string plan;       ///< R3_RECORD_PLAN: a file that names the launches to record; empty: none
   bool timesOnly = false; ///< R3_RECORD_TIMES_ONLY: launches are counted and timed, and no memory is kept
   bool foreign = false;   ///< R3_RECORD_FOREIGN: kernels without a note are recorded with their code
+  bool deviceHash = true; ///< R3_RECORD_DEVICE_HASH: memory stored before is recognised on the device
   SnapshotKind snapshot = SnapshotKind::Reachable; ///< R3_RECORD_SNAPSHOT: reachable or all
   std::uint64_t quotaBytes =
       UINT64_MAX; ///< R3_RECORD_QUOTA_BYTES: size at which a pack takes no more launches
