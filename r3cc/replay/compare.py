@@ -19,17 +19,38 @@ SPREAD_MARGIN = 4.0
 """A candidate may be this many times as far from the reference as the baseline's own replays were."""
 
 
+class Magnitude(msgspec.Struct, frozen=True):
+    """How large the finite elements of a memory are; zeros for what is no number."""
+
+    largest: float = 0.0
+    squares: float = 0.0
+    """Sum of the elements' squares."""
+
+    def __add__(self, other: Magnitude) -> Magnitude:
+        return Magnitude(max(self.largest, other.largest), self.squares + other.squares)
+
+
+def magnitude_of(expected: Bytes, element: str) -> Magnitude:
+    """Of whole elements."""
+    if not is_float(element):
+        return Magnitude()
+    values = floats(expected, element)
+    values = values[np.isfinite(values)]
+    with np.errstate(over="ignore"):
+        return Magnitude(float(np.max(np.abs(values), initial=0.0)), float(np.sum(values**2)))
+
+
 class Area:
     """A region or global whose content is judged: its element type, magnitude, and the baseline's own spread."""
 
-    def __init__(self, label: str, offset: int, size: int, element: str, expected: Bytes) -> None:
+    def __init__(self, label: str, offset: int, size: int, element: str, expected: Magnitude) -> None:
         self.label = label
         self.offset = offset
         """Where it begins in the memory that holds it."""
         self.size = size
         whole = size % size_of(element) == 0 and offset % size_of(element) == 0
         self.element = element if whole else BYTES
-        self.scale, self.norm = _magnitude(expected, self.element)
+        self.scale, self.norm = expected.largest, expected.squares**0.5
         self.spread = 0.0
         """Largest difference between replays of the baseline, for floating-point elements."""
         self._varied: npt.NDArray[np.int64] = np.empty(0, np.int64)
@@ -122,13 +143,3 @@ class _Total(msgspec.Struct, frozen=True):
 
 def _first(offset: int, indices: npt.NDArray[np.int64], element: str) -> int:
     return offset + int(indices[0]) * size_of(element) if len(indices) else -1
-
-
-def _magnitude(expected: Bytes, element: str) -> tuple[float, float]:
-    """Largest finite magnitude and Euclidean norm over the finite elements; zeros for what is no number."""
-    if not is_float(element):
-        return 0.0, 0.0
-    values = floats(expected, element)
-    values = values[np.isfinite(values)]
-    with np.errstate(over="ignore"):
-        return float(np.max(np.abs(values), initial=0.0)), float(np.sqrt(np.sum(values**2)))

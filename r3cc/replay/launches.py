@@ -35,6 +35,10 @@ class LaunchSource(Protocol):
         """A memory image of ``size`` bytes."""
         ...
 
+    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+        """Bytes [start, start + length) of such an image: large ones are never held whole."""
+        ...
+
 
 class StoreLaunches:
     """Launches of a kernel in a capture store."""
@@ -53,6 +57,10 @@ class StoreLaunches:
     def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
         """A memory image from the store's packs."""
         return self._opened().image(key, size)
+
+    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+        """A part of it."""
+        return self._opened().part(key, size, start, length)
 
     def _opened(self) -> Store:
         if self._store is None:
@@ -79,6 +87,10 @@ class SomeLaunches(msgspec.Struct, frozen=True):
     def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
         """The other source's."""
         return self.source.image(key, size)
+
+    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+        """The other source's."""
+        return self.source.part(key, size, start, length)
 
 
 def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
 from r3cc.devices.pinned import HOST
-from r3cc.replay.compare import Area, Piece
-from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements
+from r3cc.replay.compare import Area, Magnitude, Piece, magnitude_of
+from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_window, windows
+from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
 from r3cc.replay.model import Mismatch
@@ -40,9 +41,6 @@ _MOST_COPIES = 64
 
 _NEAR = 64 << 10
 """Bytes between two differences that are transferred with them: that takes no longer than a transfer's start."""
-
-_WINDOW = 64 << 20
-"""Bytes that are compared at a time where an image does not fit on the device."""
 
 
 class Image(Protocol):
@@ -68,11 +66,13 @@ class Image(Protocol):
 class DeviceImage:
     """An image in device memory."""
 
-    def __init__(self, device: Device, content: Bytes) -> None:
+    def __init__(self, device: Device, content: Content) -> None:
+        """Raises :class:`OutOfDeviceMemory`."""
         self._device = device
-        self._size = len(content)
+        self._size = content.size
         self._address = device.allocate(self._size)
-        device.upload(self._address, content)
+        for part in windows(self._size):
+            device.upload(self._address + part.address, content.read(part))
 
     def restore(self, address: int, ranges: Iterable[Range]) -> None:
         """Copy on the device."""
@@ -98,16 +98,18 @@ class DeviceImage:
 
 
 class HostImage:
-    """An image in host memory, for launches whose memory does not fit on the device twice."""
+    """An image that the host has, for launches whose memory does not fit on the device twice."""
 
-    def __init__(self, device: Device, content: Bytes) -> None:
+    def __init__(self, device: Device, content: Content) -> None:
         self._device = device
         self._content = content
 
     def restore(self, address: int, ranges: Iterable[Range]) -> None:
         """Upload."""
         for part in ranges:
-            self._device.upload(address + part.address, self.read(part))
+            for window in windows(part.size):
+                place = part.address + window.address
+                self._device.upload(address + place, self.read(Range(place, window.size)))
 
     def restorer(self, ranges: Sequence[Range]) -> Callable[[int], None]:
         """Few uploads."""
@@ -115,45 +117,52 @@ class HostImage:
 
     def differences(self, address: int) -> list[Range]:
         """Upload a window at a time and compare there."""
-        window = self._device.allocate(min(_WINDOW, len(self._content)))
+        buffer = self._device.allocate(min(WINDOW, self._content.size))
         found = []
-        for start in range(0, len(self._content), _WINDOW):
-            part = self._content[start : start + _WINDOW]
-            self._device.upload(window, part)
-            different = self._device.differences(address + start, window, len(part))
-            found += [Range(start + each.address, each.size) for each in different]
-        self._device.release(window)
+        for part in windows(self._content.size):
+            self._device.upload(buffer, self._content.read(part))
+            different = self._device.differences(address + part.address, buffer, part.size)
+            found += [Range(part.address + each.address, each.size) for each in different]
+        self._device.release(buffer)
         return found
 
     def read(self, part: Range) -> Bytes:
-        """A part, not copied."""
-        return self._content[part.address : part.end]
+        """A part, not copied if it is held."""
+        return self._content.read(part)
 
 
 class ImageStore:
     """Images by content, so that launches that share memory share its copies."""
 
-    def __init__(self, device: Device, budget: int) -> None:
-        """``budget``: bytes of device memory that images may take; later ones stay on the host."""
+    def __init__(self, device: Device, budget: int, host_budget: int) -> None:
+        """Budgets in bytes: what images may take on the device, and of the rest in the host's memory.
+
+        What is beyond both is read from the recording whenever it is needed.
+        """
         self._device = device
         self._left = budget
+        self._host_left = host_budget
         self._images: dict[object, Image] = {}
 
-    def get(self, identity: object, content: Callable[[], Bytes]) -> Image:
-        """The image of that identity; ``content`` is asked for only if it is new."""
+    def get(self, identity: object, content: Content) -> Image:
+        """The image of that identity; ``content`` is read only if it is new."""
         if identity not in self._images:
-            self._images[identity] = self._make(content())
+            self._images[identity] = self._make(content)
         return self._images[identity]
 
-    def _make(self, content: Bytes) -> Image:
-        if len(content) > self._left:
+    def _make(self, content: Content) -> Image:
+        if content.size <= self._left:
+            try:
+                image = DeviceImage(self._device, content)
+            except OutOfDeviceMemory:
+                self._left = 0
+            else:
+                self._left -= content.size
+                return image
+        if content.size > self._host_left:
             return HostImage(self._device, content)
-        try:
-            image = DeviceImage(self._device, content)
-        except OutOfDeviceMemory:
-            return HostImage(self._device, content)
-        self._left -= len(content)
-        return image
+        self._host_left -= content.size
+        return HostImage(self._device, Held(content.read(Range(0, content.size))))
 
 
 class Overlay:
@@ -306,12 +315,20 @@ class LaunchMemory:
         self._elements = region_elements(launch, facts.parameter_elements)
         self._regions = launch.regions
         self.spans = spans_of(launch.regions, device.granule)
+        self.size = sum(span.size for span in self.spans)
         self._spans = [(span.address, self._span_block(span)) for span in self.spans]
         self._globals = [(image, self._global_area(image)) for image in launch.globals]
 
     def enter(self) -> None:
         """Map the launch's addresses and nothing else, and restore all of its memory."""
-        self._device.map(self.spans)
+        try:
+            self._device.map(self.spans)
+        except OutOfDeviceMemory as error:
+            needed, free = (size / (1 << 30) for size in (self.size, self._device.free_memory()))
+            raise OutOfDeviceMemory(
+                f"the launch's memory, {needed:.2f} GiB, does not fit on the device, of which {free:.2f} GiB are "
+                f"free; end other programs on it, or replay on a larger one ({error})"
+            ) from None
         for address, block in self._spans:
             block.forget()
             block.restore(address)
@@ -341,26 +358,26 @@ class LaunchMemory:
         return Block(f"{span.address:#x}", span.size, before, after, areas)
 
     def _image(self, span: Range, content: Sequence[tuple[Region, str]]) -> Image:
-        def build() -> Bytes:
-            memory = np.zeros(span.size, np.uint8)
-            for piece in granules_of([region for region, _ in content], self._device.granule):
-                memory[piece.address - span.address : piece.end - span.address] = POISON
-            for region, key in content:
-                offset = region.address - span.address
-                memory[offset : offset + region.size] = self._source.image(key, region.size)
-            return memory
-
+        pieces = granules_of([region for region, _ in content], self._device.granule)
+        filled = [Range(piece.address - span.address, piece.size) for piece in pieces]
+        placed = [(region.address - span.address, Recorded(self._source, key, region.size)) for region, key in content]
         identity = (span, *((region.address, region.size, key) for region, key in content))
-        return self._images.get(identity, build)
+        return self._images.get(identity, Layout(span.size, placed, filled, POISON))
 
     def _area(self, span: Range, region: Region) -> Area:
         element = self._elements.get(region.address, BYTES)
-        expected = self._source.image(region.after, region.size) if is_float(element) else np.empty(0, np.uint8)
+        expected = self._magnitude(region.after, region.size, element)
         return Area(f"{region.address:#x}", region.address - span.address, region.size, element, expected)
 
     def _global_area(self, image: GlobalImage) -> Area:
         element = self._facts.global_elements.get(image.name, BYTES)
-        return Area(image.name, 0, image.size, element, self._source.image(image.after, image.size))
+        return Area(image.name, 0, image.size, element, self._magnitude(image.after, image.size, element))
+
+    def _magnitude(self, key: str, size: int, element: str) -> Magnitude:
+        if not is_float(element) or size % size_of(element):
+            return Magnitude()
+        content = Recorded(self._source, key, size)
+        return sum(each_window(size, lambda part: magnitude_of(content.read(part), element)), Magnitude())
 
     def _global_block(self, image: GlobalImage, area: Area) -> Block:
         before, after = (self._global_image(image, key) for key in (image.before, image.after))
@@ -369,7 +386,7 @@ class LaunchMemory:
         return block
 
     def _global_image(self, image: GlobalImage, key: str) -> Image:
-        return self._images.get((image.size, key), lambda: self._source.image(key, image.size))
+        return self._images.get((image.size, key), Recorded(self._source, key, image.size))
 
 
 def spans_of(regions: Sequence[Region], granule: int) -> list[Range]:

@@ -47,6 +47,12 @@ class PerturbedLaunches:
             return self._images[key].copy()
         return self._source.image(key, size)
 
+    def part(self, key: str, size: int, start: int, length: int) -> Bytes:
+        """A part of such an image."""
+        if key in self._images:
+            return self._images[key][start : start + length].copy()
+        return self._source.part(key, size, start, length)
+
     def keep(self, content: Bytes) -> str:
         """Key of a new image."""
         key = f"perturbed:{hashlib.sha256(content.tobytes()).hexdigest()}"

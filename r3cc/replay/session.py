@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from r3cc.devices.base import (
     Range,
 )
 from r3cc.replay import elements
+from r3cc.replay.content import Recorded, each_window
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.floor import floor_ns, shortest_ns, write_rate
 from r3cc.replay.geometry import derive, problem
@@ -162,7 +164,7 @@ class ReplaySession:
         with self._stage(Stage.PREPARE):
             recorded = source.launches()
             self._reserve([each.launch for each in recorded])
-            images = ImageStore(device, _image_budget(device, [each.launch for each in recorded]))
+            images = ImageStore(device, _image_budget(device, [each.launch for each in recorded]), _host_budget())
             cases = [_Case(each, LaunchMemory(device, images, source, each.launch, facts)) for each in recorded]
         self._cases = [case for case in cases if not case.launch.held_out] or cases
         self._held_out = [case for case in cases if case not in self._cases]
@@ -363,7 +365,9 @@ class ReplaySession:
         """A case on the host's images: what a candidate has to give is not in the device's memory."""
         recorded = RecordedLaunch(launch, case.weight, case.app_ns)
         with self._stage(Stage.REFERENCE):
-            memory = LaunchMemory(self._device, ImageStore(self._device, 0), self._source, launch, self._facts)
+            memory = LaunchMemory(
+                self._device, ImageStore(self._device, 0, _host_budget()), self._source, launch, self._facts
+            )
         made = _Case(recorded, memory)
         made.expected_ns = case.expected_ns
         return made
@@ -483,14 +487,18 @@ class ReplaySession:
 
 def _changed_bytes(source: LaunchSource, launch: Launch) -> int:
     """Bytes that the recorded launch changed."""
-    changed = 0
+
+    def changed(each: Region | GlobalImage) -> int:
+        before, after = (Recorded(source, key, each.size) for key in (each.before, each.after))
+        return sum(each_window(each.size, lambda part: int(np.count_nonzero(before.read(part) != after.read(part)))))
+
     images: list[Region | GlobalImage] = [*launch.regions, *launch.globals]
-    for each in images:
-        if each.before != each.after:
-            changed += int(
-                np.count_nonzero(source.image(each.before, each.size) != source.image(each.after, each.size))
-            )
-    return changed
+    return sum(changed(each) for each in images if each.before != each.after)
+
+
+def _host_budget() -> int:
+    """Memory of the host for images that have no room on the device: half of what nobody uses now."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // 2
 
 
 def _image_budget(device: Device, launches: Sequence[Launch]) -> int:

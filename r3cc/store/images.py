@@ -60,6 +60,30 @@ class ChunkReader:
         else:
             list(self._readers.map(self._fill, keys, parts))
 
+    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+        """Bytes [start, start + length) of a memory image of ``size`` bytes, as a new writable array."""
+        keys = self.chunk_keys(key, size)
+        out = np.empty(length, np.uint8)
+        chunks = range(start // CHUNK_SIZE, -(-(start + length) // CHUNK_SIZE))
+
+        def fill(number: int) -> None:
+            begin = number * CHUNK_SIZE
+            end = min(begin + CHUNK_SIZE, size)
+            first, last = max(begin, start), min(end, start + length)
+            target = out[first - start : last - start]
+            if keys[number] == ZERO_KEY:
+                target[:] = 0
+            else:
+                content = np.frombuffer(self._chunk(keys[number], end - begin), np.uint8)
+                target[:] = content[first - begin : last - begin]
+
+        if len(chunks) <= PARALLEL_ABOVE:
+            for number in chunks:
+                fill(number)
+        else:
+            list(self._readers.map(fill, chunks))
+        return out
+
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """Keys of the chunks that make up an image of ``size`` bytes, in order."""
         count = -(-size // CHUNK_SIZE)

@@ -160,6 +160,11 @@ class Store:
         with self._explained():
             return self._chunks.image(key, size)
 
+    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+        """Bytes [start, start + length) of a memory image of ``size`` bytes, as a new writable array."""
+        with self._explained():
+            return self._chunks.part(key, size, start, length)
+
     def read_image(self, key: str, out: memoryview) -> None:
         """Write a memory image into ``out`` (pinned memory, say), whose length is the image's size."""
         with self._explained():

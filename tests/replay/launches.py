@@ -39,6 +39,9 @@ class MemoryLaunches:
         assert len(content) == size
         return content
 
+    def part(self, key, size, start, length):
+        return self.image(key, size)[start : start + length]
+
 
 def make_launch(
     regions=(), variables=(), arguments=b"", sizes=(), name="_Z4testPd", grid=(4, 1, 1), block=(64, 1, 1), **more

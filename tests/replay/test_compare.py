@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from r3cc.replay.compare import Area
+from r3cc.replay.compare import Area, Magnitude, magnitude_of
 from r3cc.replay.elements import region_elements, tolerance
 from r3cc.replay.model import Numerics
 from tests.replay.launches import MemoryLaunches, make_launch
@@ -14,7 +14,7 @@ def raw(array):
 
 
 def judge(expected, actual, element, allowed):
-    area = Area("0x1000", 0, expected.nbytes, element, raw(expected))
+    area = Area("0x1000", 0, expected.nbytes, element, magnitude_of(raw(expected), element))
     return area.judge([(0, raw(expected), raw(actual))], allowed)
 
 
@@ -101,7 +101,7 @@ def test_spread_of_the_baseline_widens_what_a_candidate_may_do():
     expected = np.full(16, 100.0)
     replay = expected + 0.01
     beyond = expected + 1.0
-    area = Area("0x1000", 0, expected.nbytes, "double", raw(expected))
+    area = Area("0x1000", 0, expected.nbytes, "double", magnitude_of(raw(expected), "double"))
     assert area.judge([(0, raw(expected), raw(replay))], ROUNDING["double"]).count == 16
     area.widen([(0, raw(expected), raw(replay))])
     assert not area.deterministic
@@ -112,7 +112,7 @@ def test_spread_of_the_baseline_widens_what_a_candidate_may_do():
 def test_bitwise_exempts_only_what_the_baseline_itself_varies():
     expected, replay = np.arange(8.0), np.arange(8.0)
     replay[3] += 1e-12
-    area = Area("0x1000", 0, expected.nbytes, "double", raw(expected))
+    area = Area("0x1000", 0, expected.nbytes, "double", magnitude_of(raw(expected), "double"))
     area.widen([(0, raw(expected), raw(replay))])
     assert area.judge([(0, raw(expected), raw(replay))], None) is None
     other = expected.copy()
@@ -121,8 +121,8 @@ def test_bitwise_exempts_only_what_the_baseline_itself_varies():
 
 
 def test_memory_that_does_not_hold_whole_elements_is_bytes():
-    assert Area("0x1000", 0, 12, "double", np.zeros(12, np.uint8)).element == "bytes"
-    assert Area("0x1004", 4, 16, "double", np.zeros(16, np.uint8)).element == "bytes"
+    assert Area("0x1000", 0, 12, "double", Magnitude()).element == "bytes"
+    assert Area("0x1004", 4, 16, "double", Magnitude()).element == "bytes"
 
 
 def test_pointer_parameters_give_regions_their_element_types():

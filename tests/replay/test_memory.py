@@ -3,6 +3,7 @@ import pytest
 
 from r3cc.devices import open_device
 from r3cc.devices.base import PAGE
+from r3cc.replay.content import Held
 from r3cc.replay.memory import Block, ImageStore
 from tests.replay.cpu_kernels import needs_cpu_device
 
@@ -17,15 +18,15 @@ def device():
     opened.close()
 
 
-@pytest.mark.parametrize("budget", [0, 1 << 30], ids=["host images", "device images"])
+@pytest.mark.parametrize("budgets", [(0, 0), (0, 1 << 30), (1 << 30, 0)], ids=["read", "host images", "device images"])
 @pytest.mark.parametrize("step", [3, PAGES - 1], ids=["scattered", "few"])
-def test_what_a_launch_changes_is_restored_wherever_it_lies(device, budget, step):
+def test_what_a_launch_changes_is_restored_wherever_it_lies(device, budgets, step):
     size = PAGES * PAGE - 7
     before = np.random.default_rng(2).integers(0, 256, size, np.uint8)
     after = before.copy()
     after[:: step * PAGE] ^= 1
-    images = ImageStore(device, budget)
-    block = Block("memory", size, images.get("before", lambda: before), images.get("after", lambda: after), [])
+    images = ImageStore(device, *budgets)
+    block = Block("memory", size, images.get("before", Held(before)), images.get("after", Held(after)), [])
     address = device.allocate(size)
     block.forget()
     block.restore(address)
@@ -42,8 +43,8 @@ def test_scattered_changes_cost_one_command(device, monkeypatch):
     before = np.zeros(PAGES * PAGE, np.uint8)
     after = before.copy()
     after[:: 2 * PAGE] = 1
-    images = ImageStore(device, 1 << 30)
-    block = Block("memory", len(before), images.get("b", lambda: before), images.get("a", lambda: after), [])
+    images = ImageStore(device, 1 << 30, 0)
+    block = Block("memory", len(before), images.get("b", Held(before)), images.get("a", Held(after)), [])
     address = device.allocate(len(before))
     device.upload(address, before)
     block.learn(address)

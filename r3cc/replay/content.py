@@ -1,0 +1,117 @@
+"""What recorded memory held, read piece by piece: large images are never whole in the host's memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from r3cc.devices.base import Range
+from r3cc.replay.launches import LaunchSource
+
+Bytes = npt.NDArray[np.uint8]
+Result = TypeVar("Result")
+
+WINDOW = 64 << 20
+"""Bytes that are read, uploaded or compared at a time; a multiple of every element's size."""
+
+_READERS = 8
+
+
+class Content(Protocol):
+    """Bytes that can be read in parts."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        ...
+
+    def read(self, part: Range) -> Bytes:
+        """Some of them; the array is not to be changed."""
+        ...
+
+
+class Held:
+    """Bytes in the host's memory."""
+
+    def __init__(self, data: Bytes) -> None:
+        self._data = data
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return len(self._data)
+
+    def read(self, part: Range) -> Bytes:
+        """A view."""
+        return self._data[part.address : part.end]
+
+
+class Recorded:
+    """A recorded image."""
+
+    def __init__(self, source: LaunchSource, key: str, size: int) -> None:
+        self._source = source
+        self._key = key
+        self._size = size
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return self._size
+
+    def read(self, part: Range) -> Bytes:
+        """From the source."""
+        return self._source.part(self._key, self._size, part.address, part.size)
+
+
+class Layout:
+    """Contents at their places in a larger range; what lies between them has one value in ``filled`` ranges, else 0."""
+
+    def __init__(self, size: int, placed: Sequence[tuple[int, Content]], filled: Sequence[Range], value: int) -> None:
+        """``placed``: offset and content."""
+        self._size = size
+        self._placed = placed
+        self._filled = filled
+        self._value = value
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return self._size
+
+    def read(self, part: Range) -> Bytes:
+        """Put together from what lies there."""
+        out = np.zeros(part.size, np.uint8)
+        for each in self._filled:
+            common = _common(each, part)
+            out[common.address - part.address : common.end - part.address] = self._value
+        for offset, content in self._placed:
+            common = _common(Range(offset, content.size), part)
+            if common.size:
+                piece = content.read(Range(common.address - offset, common.size))
+                out[common.address - part.address : common.end - part.address] = piece
+        return out
+
+
+def windows(size: int) -> list[Range]:
+    """Parts of at most ``WINDOW`` bytes, in order."""
+    return [Range(start, min(WINDOW, size - start)) for start in range(0, size, WINDOW)]
+
+
+def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:
+    """What ``work`` makes of each window, several at a time, in order."""
+    parts = windows(size)
+    if len(parts) < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(min(_READERS, os.cpu_count() or 1)) as pool:
+        return list(pool.map(work, parts))
+
+
+def _common(left: Range, right: Range) -> Range:
+    start = max(left.address, right.address)
+    return Range(start, max(min(left.end, right.end) - start, 0))
