@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every entry of HIP's runtime that the cpu device does not have, so that a program that calls one is told
-// its name. Weak: a real one elsewhere in the library takes precedence.
+// Every entry of the CUDA and HIP runtimes that the cpu device does not have, so that a program that calls one
+// is told its name instead of dying at start. The definitions are weak: a real one elsewhere in the library
+// takes precedence.
 #include "cudart/runtime.h"
 
 using namespace r3::cpu::cudart;
@@ -13,5 +14,6 @@ static int refuse(const char *name) {
 
 #define R3CPU_ENTRY(NAME)                                                                                    \
   R3CPU_EXPORT __attribute__((weak)) int NAME() { return refuse(#NAME); }
-#include "entries.def"
+#include "cudart/entries.def"
+#include "hip/entries.def"
 #undef R3CPU_ENTRY
