@@ -8,9 +8,11 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from r3cc.cli.options import json_option, store_option
+from r3cc.cli.options import DeviceName, json_option, store_option
 from r3cc.cli.output import counted, human_bytes, human_time, print_json, print_table, say
-from r3cc.errors import R3Error
+from r3cc.errors import R3Error, UsageError
+from r3cc.mlir.importing import import_mlir
+from r3cc.record.run import choose_device
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
 from r3cc.store.exchange import Memory, export, import_file, recording_of, searches_of
@@ -20,6 +22,8 @@ from r3cc.store.recordings import Recordings
 from r3cc.store.search import Search
 from r3cc.store.verify import StoreReport
 from r3cc.store.verify import verify as verify_store
+
+MLIR_SUFFIX = ".mlir"
 
 
 @click.group()
@@ -112,8 +116,22 @@ def export_(store: Path, given: str, output: Path | None, redact: bool) -> None:
 @store.command("import")
 @store_option
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def import_(store: Path, file: Path) -> None:
-    """Take a file of `r3 store export` into the store; what the store has already stays as it is."""
+@click.option(
+    "--launches",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="For a file of MLIR: how its kernels are launched, and on what.",
+)
+@click.option("--device", type=DeviceName(), envvar="R3_DEVICE", help="For a file of MLIR: where. [default: cuda:0]")
+def import_(store: Path, file: Path, launches: Path | None, device: str | None) -> None:
+    """Take a file of `r3 store export` into the store; what the store has already stays as it is.
+
+    A file of MLIR (`.mlir`) becomes a recording: its kernels are launched once, as the JSON of --launches says.
+    """
+    if file.suffix == MLIR_SUFFIX:
+        _import_mlir(store, file, launches, device)
+        return
+    if launches or device:
+        raise UsageError(f"--launches and --device are for files of MLIR, and {file} is none: it ends in {file.suffix}")
     with Store.create(store) as opened:
         found = import_file(opened, file)
     for name in found.known:
@@ -121,6 +139,20 @@ def import_(store: Path, file: Path) -> None:
     say(f"imported recording {found.recording} and {counted(len(found.searches), 'search')} into {store}")
     if found.redacted:
         say("it holds no memory contents: it can be listed and reported on, not replayed")
+
+
+def _import_mlir(store: Path, file: Path, launches: Path | None, device: str | None) -> None:
+    if launches is None:
+        raise UsageError(f"{file} needs --launches FILE.json, which says how its kernels are launched (docs/mlir.md)")
+    with Store.create(store) as opened:
+        recording = import_mlir(opened, file, launches, choose_device(device))
+        kernels = opened.kernels(recording.id)
+    recorded = sum(kernel.recorded for kernel in kernels)
+    say(
+        f"recording {recording.id} of {file} on {recording.device}: {counted(len(kernels), 'kernel')}, "
+        f"{counted(recorded, 'launch')}"
+    )
+    say("next: `r3 ls`, then `r3 tune`")
 
 
 def _chosen(store: Store, given: str) -> tuple[Recording, list[Search]]:
