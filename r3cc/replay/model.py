@@ -155,14 +155,25 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Time spent: compile_ir, codegen, assemble, restore, run, check."""
 
 
+class Race(msgspec.Struct, frozen=True):
+    """A candidate's race against the best one so far."""
+
+    best: float
+    """The best one's ratio to the baseline."""
+    noise: float
+    """Relative; above ``best`` by less than that counts as equal."""
+    most: int = 8
+    """Blocks that a candidate gets which may be the best."""
+
+
 class TimingPlan(msgspec.Struct, frozen=True):
     """How much measuring one evaluation is worth."""
 
     warmups: int = 2
     samples: int = 4
     """Balanced blocks of launches (candidate baseline baseline candidate, and the reverse), each one ratio."""
-    abandon_above: float | None = None
-    """Stop sampling once the ratio to baseline is surely above this value (the incumbent's)."""
+    race: Race | None = None
+    """Whom a candidate has to beat: ``samples`` is then what is taken at first."""
     held_out: bool = False
     """Validate on the held-out launches as well."""
     perturbed: bool = False

@@ -41,18 +41,18 @@ from r3cc.replay.model import (
     LaunchConfiguration,
     Mismatch,
     Numerics,
+    Race,
     ShapeTime,
     Status,
     TimingPlan,
 )
 from r3cc.replay.perturbed import PerturbedLaunches
+from r3cc.replay.racing import blocks_in_all, is_lost
 from r3cc.replay.sampling import SHORTEST_NS, Runnable, Sampler, launches_per_sample, states
 from r3cc.replay.stages import Stage, Watch
 from r3cc.replay.statistics import interval
 from r3cc.store.model import GlobalImage, Launch, Region
 
-_FEWEST_SAMPLES = 2
-"""Samples before a candidate may be abandoned."""
 _SLOWEST_RATIO = 50.0
 """A launch may take this many times the baseline's time before it counts as hung."""
 _OWN_MEMORY = 1 << 30
@@ -230,17 +230,20 @@ class ReplaySession:
 
     def _time(self, code: Code, function: Function, job: Job, validated: int, resources: dict[str, int]) -> Measurement:
         sampler = Sampler(self._device, self._state)
-        measured: list[_Samples] = []
-        message = ""
-        mismatches: list[Mismatch] = []
-        for case in self._cases:
-            self._enter(case)
-            samples = _Samples(case)
-            measured.append(samples)
-            candidate = case.runnable(code, function, derive(case.launch, job.launch))
-            message, mismatches = self._sample(sampler, samples, candidate, measured, job.plan)
-            if message or mismatches:
-                break
+        measured = [_Samples(case) for case in self._cases]
+        message, mismatches = "", list[Mismatch]()
+        wanted = max(job.plan.samples, 1)
+        while not message and not mismatches and len(measured[-1].candidate) < wanted:
+            for samples in measured:
+                case = samples.case
+                self._enter(case)
+                candidate = case.runnable(code, function, derive(case.launch, job.launch))
+                message, mismatches = self._sample(sampler, samples, candidate, measured, job.plan, wanted)
+                if message or mismatches:
+                    break
+            else:
+                wanted = wanted if job.plan.race is None else blocks_in_all(_ratios(measured), job.plan.race)
+        measured = [samples for samples in measured if samples.candidate]
         message = message or _late(sampler)
         if mismatches:
             message = f"{case.launch.launch}: the result differs after repeated launches"
@@ -261,9 +264,16 @@ class ReplaySession:
         )
 
     def _sample(
-        self, sampler: Sampler, samples: _Samples, candidate: Runnable, measured: list[_Samples], plan: TimingPlan
+        self,
+        sampler: Sampler,
+        samples: _Samples,
+        candidate: Runnable,
+        measured: list[_Samples],
+        plan: TimingPlan,
+        wanted: int,
     ) -> tuple[str, list[Mismatch]]:
-        """Take a launch's samples; says why it stopped early, "" if it did not, and what differs after a timed launch.
+        """Take a launch's samples until there are ``wanted``; says why it stopped early, "" if it did not, and what
+        differs after a timed launch.
 
         Samples are balanced blocks, the candidate on the outside in every other one and in the last, so that the memory
         of a timed launch is checked.
@@ -275,28 +285,29 @@ class ReplaySession:
             with self._launch_stage(case, 6 * count):
                 sampler.sample(baseline, count)
                 sampler.sample(candidate, count)
-        total = max(plan.samples, 1)
-        for number in range(total):
-            candidate_outside = (total - number) % 2 == 1
+        while len(samples.candidate) < wanted:
+            candidate_outside = (wanted - len(samples.candidate)) % 2 == 1
             with self._launch_stage(case, 12 * count):
                 outside, inside = (candidate, baseline) if candidate_outside else (baseline, candidate)
                 times = sampler.block(outside, inside, count)
-            if candidate_outside and plan.held_out and number + 1 < total:  # finalists: after more than the last launch
-                mismatches = self._differences(candidate)
-                if mismatches:
-                    samples.candidate.append(times[0])
-                    samples.baseline.append(times[1])
-                    return "", mismatches
             samples.candidate.append(times[0 if candidate_outside else 1])
             samples.baseline.append(times[1 if candidate_outside else 0])
-            if plan.abandon_above is not None and len(samples.candidate) >= _FEWEST_SAMPLES:
-                ratio = _ratio(measured)
-                if ratio.low > plan.abandon_above:
-                    if not candidate_outside:
-                        self._run(case, candidate)
-                    slower = f"slower than {plan.abandon_above:.3f}"
-                    return f"abandoned after {len(samples.candidate)} samples: {slower}", self._differences(candidate)
+            if candidate_outside and plan.held_out and len(samples.candidate) < wanted:
+                mismatches = self._differences(candidate)  # finalists: after more than the last launch
+                if mismatches:
+                    return "", mismatches
+            if plan.race is not None and self._is_lost(measured, plan.race):
+                if not candidate_outside:
+                    self._run(case, candidate)
+                slower = f"slower than {plan.race.best:.3f}"
+                return f"abandoned after {len(samples.candidate)} samples: {slower}", self._differences(candidate)
         return "", self._differences(candidate)
+
+    def _is_lost(self, measured: Sequence[_Samples], race: Race) -> bool:
+        """Whether what was measured says so already: some launches speak for all others of their shape alone."""
+        known = [samples for samples in measured if samples.candidate]
+        shapes = {(case.launch.grid, case.launch.block, case.launch.shared) for case in self._cases}
+        return (len(known) == len(measured) or len(shapes) == 1) and is_lost(_ratios(known), race)
 
     def _differences(self, candidate: Runnable) -> list[Mismatch]:
         """What a launch left that it should not have."""
@@ -569,9 +580,14 @@ def _weighted(measured: Sequence[_Samples], side: Callable[[_Samples], list[floa
     return interval(_totals(measured, side))
 
 
-def _ratio(measured: Sequence[_Samples]) -> Interval:
+def _ratios(measured: Sequence[_Samples]) -> list[float]:
+    """Candidate over baseline, block by block."""
     pairs = zip(_totals(measured, _candidate), _totals(measured, _baseline), strict=True)
-    return interval([candidate / max(baseline, 1.0) for candidate, baseline in pairs])
+    return [candidate / max(baseline, 1.0) for candidate, baseline in pairs]
+
+
+def _ratio(measured: Sequence[_Samples]) -> Interval:
+    return interval(_ratios(measured))
 
 
 def _by_shape(measured: Sequence[_Samples]) -> tuple[ShapeTime, ...]:

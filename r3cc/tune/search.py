@@ -19,7 +19,7 @@ import msgspec
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
 from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Lost, Proposal, Result, Session, Stop
-from r3cc.replay.model import Evaluation, Status, TimingPlan
+from r3cc.replay.model import Evaluation, Race, Status, TimingPlan
 from r3cc.tune.budget import Allowance, Budget, Limits
 from r3cc.tune.explain import measure_parts
 from r3cc.tune.finals import RETRIES, decide, finalists, no_improvement
@@ -48,7 +48,9 @@ FEWEST_FOR_A_UNIT = 6
 MIN_NOISE = 0.002
 """Relative changes below this count as noise even where the measured one is smaller."""
 HOPELESS = 3
-"""Times the noise above the incumbent at which sampling a candidate ends early."""
+"""Times the noise above the incumbent at which a candidate is given up."""
+FEW_WARMUPS, FEW_SAMPLES = 1, 2
+"""What every candidate gets; more only where it may be the best."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -289,8 +291,8 @@ class KernelRun:
 
     def _submit(self, asked: Asked) -> None:
         if asked.repeats is None:
-            hopeless = math.exp(self._search.best_loss + HOPELESS * self._search.noise)
-            future = self._evaluator.submit(asked.candidate, TimingPlan(abandon_above=hopeless))
+            race = Race(math.exp(self._search.best_loss), HOPELESS * self._search.noise)
+            future = self._evaluator.submit(asked.candidate, TimingPlan(FEW_WARMUPS, FEW_SAMPLES, race))
             self._in_flight[future] = asked.n
 
     def _answer(self, n: int, evaluation: Evaluation) -> None:

@@ -79,8 +79,8 @@ class UnitEvaluator:
         return self._together([evaluator.baseline() for evaluator in self._evaluators])
 
     def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
-        """Queue a candidate on every kernel. No sampling ends early: one kernel may lose what others gain."""
-        whole = msgspec.structs.replace(plan, abandon_above=None)
+        """Queue a candidate on every kernel. There is no race: one kernel may lose what others gain."""
+        whole = plan if plan.race is None else TimingPlan()
         parts = [evaluator.submit(candidate, whole) for evaluator in self._evaluators]
         gathered: Future[Evaluation] = Future()
         missing = threading.Semaphore(len(parts) - 1)

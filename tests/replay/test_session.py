@@ -3,7 +3,7 @@ from contextlib import nullcontext
 import pytest
 
 from r3cc.devices import open_device
-from r3cc.replay.model import LaunchConfiguration, Numerics, Status, TimingPlan
+from r3cc.replay.model import LaunchConfiguration, Numerics, Race, Status, TimingPlan
 from r3cc.replay.session import Job, ReplaySession, Rules
 from tests.replay.cpu_kernels import FACTS, X, Y, build, needs_cpu_device, recorded
 
@@ -112,10 +112,17 @@ def test_an_illegal_block_is_rejected(open_session, tmp_path):
 
 
 def test_a_hopeless_candidate_is_abandoned(open_session, tmp_path):
-    plan = TimingPlan(warmups=0, samples=50, abandon_above=1.0)
+    plan = TimingPlan(warmups=0, samples=50, race=Race(best=1.0, noise=0.0, most=50))
     measured = measure(open_session(recorded()), tmp_path, "SLOW", plan=plan)
     assert measured.status is Status.OK
     assert measured.ratio.samples < 50 and "abandoned" in measured.message
+
+
+def test_what_may_be_the_best_gets_more_samples_on_every_launch(open_session, tmp_path):
+    plan = TimingPlan(warmups=0, samples=2, race=Race(best=1000.0, noise=0.0, most=8))
+    measured = measure(open_session(recorded(2)), tmp_path, "RIGHT", plan=plan)
+    assert measured.status is Status.OK and not measured.message
+    assert measured.ratio.samples == 8 and measured.launches == 2
 
 
 def test_what_is_no_code_object_is_a_launch_error(open_session, tmp_path):
