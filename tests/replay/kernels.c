@@ -23,6 +23,8 @@
 #define REMEMBERS 11
 #define FUSSY 12
 #define FUSSY_HANG 13
+#define PEEKS 14
+#define STRAY_IN_FRONT 15
 
 typedef struct {
   double *y;
@@ -49,6 +51,12 @@ static void store(const arguments_t *a, int i) {
     break;
   case STRAY:
     a->y[a->n + 3] = value; /* behind its region, within the page */
+    break;
+  case PEEKS:
+    value += ((volatile const double *)a->y)[i - 100000]; /* zeroes, as in the application */
+    break;
+  case STRAY_IN_FRONT:
+    a->y[-100000] = value;
     break;
   case ABORT:
     abort();

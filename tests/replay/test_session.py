@@ -67,6 +67,18 @@ def test_writing_behind_an_allocation_is_found(open_session, tmp_path):
     assert any("outside every allocation" in found.where for found in measured.mismatches)
 
 
+def test_zeroes_in_front_of_memory_can_be_read(open_session, tmp_path):
+    session = open_session(recorded())
+    assert measure(session, tmp_path, "PEEKS").status is Status.OK
+
+
+def test_writing_in_front_of_memory_is_found(open_session, tmp_path):
+    session = open_session(recorded())
+    measured = measure(session, tmp_path, "STRAY_IN_FRONT")
+    assert any("outside every allocation" in found.where for found in measured.mismatches)
+    assert measure(session, tmp_path, "PEEKS").status is Status.OK
+
+
 def test_writing_to_what_the_baseline_only_reads_is_found(open_session, tmp_path):
     measured = measure(open_session(recorded()), tmp_path, "WRITES_INPUT")
     assert any(found.where.startswith(f"{X:#x}+") for found in measured.mismatches)
