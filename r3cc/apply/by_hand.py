@@ -69,7 +69,11 @@ def _changes(candidate: Candidate) -> Sequence[str]:
     launch = msgspec.to_builtins(candidate.launch)
     texts = [f"{name} {','.join(map(str, value))}" for name, value in launch.items() if isinstance(value, list | tuple)]
     pipeline = [f"pipeline {candidate.pipeline}"] if candidate.pipeline is not None else []
-    return [*pipeline, *(f"{key}={value}" for key, value in candidate.codegen), *texts]
+    special = candidate.specialisation
+    constants = [f"argument {index}" for index, _ in special.arguments]
+    constants += [name for name, value in (("block", special.block), ("grid", special.grid)) if value is not None]
+    fixed = [f"specialised: {', '.join(constants)}"] if constants else []
+    return [*pipeline, *(f"{key}={value}" for key, value in candidate.codegen), *texts, *fixed]
 
 
 def _device_name(store: Store, recording: str, kernel: Kernel) -> str:

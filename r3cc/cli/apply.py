@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
 from r3cc.apply.by_hand import BY_HAND, judge_by_hand
 from r3cc.apply.patch import Patch, write_patch
@@ -17,7 +18,10 @@ from r3cc.errors import R3Error, UsageError
 from r3cc.farm import EvaluatorSettings
 from r3cc.replay.events import AnyEvent, Begin, read_log
 from r3cc.replay.model import Candidate, LaunchConfiguration, Numerics
+from r3cc.replay.specialise import fixed
 from r3cc.store import Store
+from r3cc.store.arguments import kernel_info
+from r3cc.store.demangle import base_name
 from r3cc.store.model import Dim3
 
 
@@ -41,6 +45,7 @@ from r3cc.store.model import Dim3
 @click.option("--block", type=Dimensions(), help="Its block; the grid is derived to cover the recorded threads.")
 @click.option("--grid", type=Dimensions(), help="Its grid.")
 @click.option("--codegen", multiple=True, metavar="KEY=VALUE", help="A code-generation option; may be repeated.")
+@click.option("--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, `block`, `grid`.")
 @click.option("--samples", type=click.IntRange(min=1), default=31, show_default=True, help="Timed pairs.")
 def apply(
     store: Path,
@@ -55,6 +60,7 @@ def apply(
     block: Dim3 | None,
     grid: Dim3 | None,
     codegen: tuple[str, ...],
+    fix: tuple[str, ...],
     samples: int,
 ) -> None:
     """Write the winners of a search into a profile, which a build with --r3-use=FILE takes.
@@ -65,14 +71,16 @@ def apply(
     """
     kept = read_profile(output) if output.exists() else None
     candidate = Candidate(passes, codegen_pairs(codegen), LaunchConfiguration(grid, block))
-    if (kernel is None) != (candidate == Candidate()):
-        raise UsageError("--kernel takes a candidate (--passes, --block, --grid, --codegen), and those belong to it")
+    if (kernel is None) != (candidate == Candidate() and not fix):
+        raise UsageError(
+            "--kernel takes a candidate (--passes, --block, --grid, --codegen, --fix), which belongs to it"
+        )
     with Store.open(store) as opened:
         if kernel is None:
             found = opened.searches.find(search)
             name, events = found.id, read_log(found.events_path)
         else:
-            name, events = BY_HAND, _by_hand(opened, recording, kernel, candidate, device, samples)
+            name, events = BY_HAND, _by_hand(opened, recording, kernel, candidate, fix, device, samples)
         _check_device(name, events[0] if events else None, device)
         outcome = profile_of(opened, name, events, Choices(launch_bounds, guard_scalars))
     for kernel_name in outcome.unfinished:
@@ -92,10 +100,20 @@ def apply(
 
 
 def _by_hand(
-    store: Store, recording: str | None, given: str, candidate: Candidate, device: str | None, samples: int
+    store: Store,
+    recording: str | None,
+    given: str,
+    candidate: Candidate,
+    fix: tuple[str, ...],
+    device: str | None,
+    samples: int,
 ) -> tuple[AnyEvent, ...]:
     """The candidate judged at the settings file's numerics for its kernel."""
     kernel = store.find_kernel(given, recording)
+    parameters = kernel_info(store.module(kernel.module), kernel.name).get("parameters") or ()
+    launches = store.launches(kernel, recording)
+    special = fixed(fix, base_name(kernel.demangled), parameters, launches, candidate.launch.block)
+    candidate = msgspec.structs.replace(candidate, specialisation=special)
     entry = current_settings().for_kernel(kernel.name, kernel.demangled) or KernelSetting("")
     numerics = Numerics(entry.numerics or Numerics.ROUNDING)
     settings = EvaluatorSettings(numerics=numerics, rtol=entry.rtol, atol=entry.atol, compile_processes=1)
