@@ -15,8 +15,10 @@ from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_library, native_program
+from tests.cpu import test_hip
 
 PROGRAM = Path(__file__).parent / "programs/allocations.cu"
+MANAGED = Path(__file__).parent / "programs/managed.hip"
 RECORDED = ("in_front", "plain", "asynchronous", "managed", "pinned", "mapped", "pitched", "volume")
 REPLAYED = ("in_front", "asynchronous", "managed", "mapped", "pitched", "volume")
 MISSING = {"pooled": "cudaMemPoolCreate", "mipmapped": "cudaMallocMipmappedArray", "array": "cudaMallocArray"}
@@ -88,3 +90,15 @@ def test_what_is_missing_is_named(recorded: Run) -> None:
     for way, entry in MISSING.items():
         assert recorded.ways[way] == "missing: cudaErrorNotSupported"
         assert f"r3: the cpu device has no {entry}\n" in recorded.messages
+
+
+def test_managed_variables_of_hip_are_recorded_and_replayed(tmp_path: Path) -> None:
+    done = test_hip.record(test_hip.build(MANAGED, tmp_path / "app", "--offload-arch=gfx90a"), tmp_path / "store")
+    assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
+    with Store.open(tmp_path / "store") as store:
+        (kernel,) = store.kernels()
+        (launch,) = store.launches(kernel)
+        assert sorted(region.size for region in launch.regions) == [256, 256]
+        with LocalEvaluator.open(store, kernel) as evaluator:
+            found = evaluator.baseline()
+    assert found.status is Status.OK, (found.message, found.mismatches)

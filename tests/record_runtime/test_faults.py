@@ -13,7 +13,7 @@ import pytest
 from r3cc.store import Store
 from r3cc.store.verify import verify
 from tests.record_runtime.bench import Bench, Recorded
-from tests.record_runtime.build_programs import SCALE
+from tests.record_runtime.build_programs import SCALE, SPIN
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -99,6 +99,14 @@ def ended_by(bench: Bench, scenario: str, ending: signal.Signals) -> Recorded:
         process.send_signal(ending)
         output, messages = process.communicate(timeout=60)
     return Recorded(process.returncode, output, messages, bench.open(path))
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+def test_a_launch_that_runs_when_the_program_ends_is_said_to(bench: Bench, ending: signal.Signals) -> None:
+    recorded = ended_by(bench, "stuck", ending)
+    assert recorded.status == -ending
+    assert recorded.kernel(SPIN).recorded == 0
+    assert recorded.refusals(SPIN) == {"it was still running when the program ended": 1}
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP])

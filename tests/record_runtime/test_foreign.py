@@ -97,6 +97,14 @@ def test_code_by_itself(reader: Path, code: Path, name: str) -> None:
     assert content == (code / name).read_bytes()
 
 
+def test_managed_variables_are_seen(reader: Path, tmp_path: Path) -> None:
+    text = PTX.replace(".visible .global .align 4 .u32 counter", ".visible .global .attribute(.managed) .u32 counter")
+    (tmp_path / "k.ptx").write_text(text)
+    subprocess.run([tool("ptxas"), "-arch=sm_90", "k.ptx", "-o", "k.cubin"], cwd=tmp_path, check=True)
+    for name in ("k.cubin", "k.ptx"):
+        assert read(reader, tmp_path / name)[1] == VARIABLES | {"managed"}
+
+
 def test_what_is_damaged_or_lacks_the_kernel_gives_nothing(reader: Path, code: Path, tmp_path: Path) -> None:
     cubin = (code / "k.cubin").read_bytes()
     damaged = [cubin[: len(cubin) // 2], b"\x50\xed\x55\xba\x01\x00\x10\x00" + b"\xff" * 90, b"\x7fELF", b""]

@@ -99,6 +99,7 @@ public:
   SnapshotKind snapshot;
   bool wholeArenaChecked = false; ///< the first epilogue covered all memory
   std::uint64_t launches = 0, recorded = 0;
+  std::uint64_t underWay = 0; ///< launches between their prologue and their epilogue
   std::map<std::string, std::uint64_t> refusals;
   std::unordered_map<Geometry, Shape, GeometryHash> shapes;
   Shape *lastShape = nullptr; ///< most kernels are launched with one geometry, again and again

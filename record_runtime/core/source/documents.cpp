@@ -112,8 +112,8 @@ std::string r3::foreignModuleDocument(const std::string &module, const std::stri
                {"info", json::object()}});
 }
 
-std::string r3::foreignModuleDocument(const std::string &module, const ForeignModule &code,
-                                      const Key &image, const std::optional<Key> &ptx) {
+std::string r3::foreignModuleDocument(const std::string &module, const ForeignModule &code, const Key &image,
+                                      const std::optional<Key> &ptx) {
   json info = {{"format", code.format}};
   if (code.architecture)
     info["architecture"] = "sm_" + std::to_string(code.architecture);
@@ -141,6 +141,9 @@ std::string r3::kernelDocument(const Kernel &kernel) {
   }
   for (const auto &[reason, launches] : kernel.refusals)
     refusals.push_back({{"reason", reason}, {"launches", launches}});
+  if (kernel.underWay) // what this says is true if nothing more is written of the kernel
+    refusals.push_back(
+        {{"reason", "it was still running when the program ended"}, {"launches", kernel.underWay}});
   if (!kernel.description.notRecordable.empty())
     refusals.push_back({{"reason", kernel.description.notRecordable}, {"launches", kernel.launches}});
   return text({{"kind", "kernel"},

@@ -2,9 +2,14 @@
 #include "r3core/notes.h"
 #include "r3core/log.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <link.h>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -124,6 +129,39 @@ void readKernel(const nlohmann::json &entry, Note &note) {
   note.kernels.push_back(std::move(kernel));
 }
 
+/// A file's content, which stays mapped; empty without one.
+std::string_view contentOf(const std::string &path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return {};
+  struct stat status{};
+  void *content = MAP_FAILED;
+  if (!fstat(file, &status) && status.st_size > 0)
+    content = mmap(nullptr, std::size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  return content == MAP_FAILED
+             ? std::string_view()
+             : std::string_view(static_cast<const char *>(content), std::size_t(status.st_size));
+}
+
+/// Puts the module that a unit's program was linked into in the unit's place, if `r3 record` has made it
+/// (r3cc/record/linked_modules.py). Gives the whole module's JSON, else the unit's.
+nlohmann::json takeWhole(Note &note, nlohmann::json unit) {
+  const char *folder = std::getenv("R3_LINKED_MODULES");
+  if (!note.relocatable || !folder)
+    return unit;
+  std::string prefix = std::string(folder) + "/";
+  std::string whole(contentOf(prefix + unit.at("module").get<std::string>() + ".unit"));
+  std::string_view bitcode = contentOf(prefix + whole + ".bc"), info = contentOf(prefix + whole + ".json");
+  if (whole.empty() || bitcode.empty() || info.empty())
+    return unit;
+  auto parsed = nlohmann::json::parse(info);
+  note.bitcode = reinterpret_cast<const std::uint8_t *>(bitcode.data());
+  note.bitcodeSize = bitcode.size();
+  note.info = info;
+  return parsed;
+}
+
 std::unique_ptr<Note> read(const Descriptor &descriptor) {
   const std::uint8_t *bytes = descriptor.bytes;
   const std::uint8_t *json = target(bytes + 32), *bitcode = target(bytes + 16);
@@ -150,7 +188,7 @@ std::unique_ptr<Note> read(const Descriptor &descriptor) {
   std::memcpy(note->imageDigest.data(), bytes + 48, 32);
   note->info = decompress(json, load<std::uint64_t>(bytes + 40));
   try {
-    auto parsed = nlohmann::json::parse(note->info);
+    auto parsed = takeWhole(*note, nlohmann::json::parse(note->info));
     note->module = parsed.at("module");
     note->architecture = parsed.at("architecture");
     for (const auto &entry : parsed.at("globals"))
@@ -253,7 +291,12 @@ std::vector<const Note *> NoteIndex::byDigest(const std::array<std::uint8_t, 32>
 }
 
 std::vector<const Note *> NoteIndex::byKernel(const std::string &binary, const std::string &kernel) {
+  return filter(relocatable(binary), [&](const Note &note) { return note.kernel(kernel); });
+}
+
+std::vector<const Note *> NoteIndex::relocatable(const std::string &binary) {
+  std::set<std::string> seen;
   return filter(all(), [&](const Note &note) {
-    return note.relocatable && note.binary == binary && note.kernel(kernel);
+    return note.relocatable && note.binary == binary && seen.insert(note.module).second;
   });
 }

@@ -107,6 +107,7 @@ public:
   void writeCounts();
   void writeCounts(Kernel &kernel);
   void refuse(Kernel &kernel, const std::string &reason);
+  void underWay(Kernel &kernel, int change);
   void giveSlotBack(const Decision &decision);
   Shape &shapeOf(Kernel &kernel, const Geometry &geometry);
   bool mayRecord(Kernel &kernel, Shape &shape);
@@ -193,6 +194,12 @@ void Recorder::Implementation::writeCounts(Kernel &kernel) {
 void Recorder::Implementation::refuse(Kernel &kernel, const std::string &reason) {
   std::lock_guard lock(kernel.mutex);
   ++kernel.refusals[reason];
+  kernel.changed = true;
+}
+
+void Recorder::Implementation::underWay(Kernel &kernel, int change) {
+  std::lock_guard lock(kernel.mutex);
+  kernel.underWay += std::uint64_t(change);
   kernel.changed = true;
 }
 
@@ -382,10 +389,13 @@ CapturePointer Recorder::before(const Decision &decision, const void *arguments,
   } catch (const std::exception &error) {
     reason = std::string("the recorder ran into: ") + error.what();
   }
-  if (!reason)
-    return capture;
-  refuse(decision, *reason);
-  return nullptr;
+  if (reason) {
+    refuse(decision, *reason);
+    return nullptr;
+  }
+  implementation->underWay(kernel, 1);
+  implementation->writeCounts(kernel);
+  return capture;
 }
 
 void Recorder::after(CapturePointer capture, std::uint64_t time) {
@@ -394,6 +404,7 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
   Kernel &kernel = *capture->decision.kernel;
   std::optional<std::string> reason;
   std::string identity;
+  implementation->underWay(kernel, -1);
   try {
     reason = capture->epilogue();
     identity = capture->identity(kernel.description.name);
@@ -432,8 +443,10 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
 }
 
 void Recorder::abandon(CapturePointer capture, const std::string &reason) {
-  if (capture && !implementation->idle())
-    refuse(capture->decision, reason);
+  if (!capture || implementation->idle())
+    return;
+  implementation->underWay(*capture->decision.kernel, -1);
+  refuse(capture->decision, reason);
 }
 
 void Recorder::finish() {

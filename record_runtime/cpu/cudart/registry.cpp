@@ -29,7 +29,7 @@ std::string modulePath(const Note &note) {
 const Note &chooseNote(std::vector<const Note *> notes) {
   if (notes.empty())
     throw EngineError(R3CPU_BAD_MODULE, "this program carries no R3 note for its kernels: build it with "
-                                        "r3-clang++ or r3-hipcc, without -fgpu-rdc");
+                                        "r3-clang++ or r3-hipcc");
   std::sort(notes.begin(), notes.end(),
             [](const Note *a, const Note *b) { return architectureNumber(*a) > architectureNumber(*b); });
   for (const Note *note : notes)
@@ -45,7 +45,8 @@ const Note &chooseNote(std::vector<const Note *> notes) {
 
 r3cpu_module &Binary::module(NoteIndex &notes) {
   if (!module_) {
-    note_ = &chooseNote(notes.byWrapper(wrapper_));
+    std::vector<const Note *> own = notes.byWrapper(wrapper_);
+    note_ = &chooseNote(own.empty() ? notes.relocatable(objectPath(wrapper_)) : own);
     module_ = std::make_unique<r3cpu_module>(modulePath(*note_));
     for (auto &[name, memory] : pointers_)
       if (const r3cpu_global_entry *global = module_->findGlobal(name);

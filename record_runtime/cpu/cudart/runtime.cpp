@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <cstring>
+#include <dlfcn.h>
 #include <pthread.h>
 
 namespace r3::cpu::cudart {
+
+constexpr uint64_t kOtherArena = 0x200000000000;
 
 void HostRanges::add(const void *start, size_t size) {
   std::lock_guard lock(mutex_);
@@ -64,8 +67,19 @@ Runtime &Runtime::instance() {
 
 Runtime *Runtime::used() { return theRuntime; }
 
+/// Under the recorder for AMD's GPUs, as in its test, this is a runtime like another: it records nothing, and
+/// leaves the addresses of recorded memory free.
+static Settings runtimeSettings() {
+  Settings settings = settingsFromEnvironment();
+  if (dlsym(RTLD_DEFAULT, "r3record_hip")) {
+    settings.directory.clear();
+    settings.arenaBase = kOtherArena;
+  }
+  return settings;
+}
+
 Runtime::Runtime()
-    : settings_(settingsFromEnvironment()), arena_(pages_, settings_.arenaBase, settings_.arenaSize),
+    : settings_(runtimeSettings()), arena_(pages_, settings_.arenaBase, settings_.arenaSize),
       memory_(arena_, host_ranges_) {
   if (!settings_.directory.empty())
     recorder_ = std::make_unique<Recorder>(settings_, processInfo(settings_), memory_);

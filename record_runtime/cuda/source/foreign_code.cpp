@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t FatBinaryMagic = 0xba55ed50;
 constexpr std::uint16_t PtxKind = 1, CubinKind = 2;
 constexpr std::uint64_t Lz4Flag = 0x2000, ZstdFlag = 0x8000;
+constexpr unsigned char ManagedSymbol = 4; // in a symbol's st_other, as ptxas marks it
 constexpr std::size_t LargestPiece = std::size_t(1) << 30;
 
 template <typename T> T load(const std::uint8_t *from) {
@@ -68,8 +69,10 @@ bool readCubin(ForeignCode &code) {
       bool isVariable = place == ".nv.global" || place == ".nv.global.init" || place == ".nv.constant3";
       if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
         code.kernels.push_back(text(strings, symbol.st_name));
-      else if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && isVariable && symbol.st_size)
+      else if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && isVariable && symbol.st_size) {
         code.variables.push_back(text(strings, symbol.st_name));
+        code.managed |= (symbol.st_other & ManagedSymbol) != 0;
+      }
     }
   }
   return true;
@@ -120,6 +123,7 @@ bool readPtx(ForeignCode &code) {
       std::string_view declaration = rest.substr(0, rest.find(';'));
       for (std::string_view reference : {".texref", ".surfref", ".samplerref"})
         code.textures |= declaration.find(reference) != std::string_view::npos;
+      code.managed |= declaration.find(".attribute(.managed)") != std::string_view::npos;
       if (!isExtern(before))
         code.variables.push_back(declaredName(declaration));
     });

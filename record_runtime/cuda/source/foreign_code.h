@@ -18,6 +18,7 @@ struct ForeignCode {
   std::vector<std::string> kernels; ///< of a cubin also what it has for functions
   std::vector<std::string> variables;
   bool textures = false; ///< it declares texture or surface references
+  bool managed = false;  ///< it declares __managed__ variables
 
   bool holds(const std::string &kernel) const;
 };

@@ -208,6 +208,8 @@ std::string Targets::placeForeign(const Function &function, const ForeignCode &c
     return "no R3 note, and this driver doesn't tell its parameters (before CUDA 12.4)";
   if (code.textures)
     return "its module declares texture or surface references";
+  if (code.managed)
+    return "managed memory: its module declares __managed__ variables";
   for (const std::string &name : code.variables) {
     CUdeviceptr address = 0;
     std::size_t size = 0;

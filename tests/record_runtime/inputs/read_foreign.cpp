@@ -16,6 +16,8 @@ int main(int, char **arguments) {
   if (!code)
     return 1;
   std::printf("%s\n", code->format == r3::cuda::ForeignCode::Format::Cubin ? "cubin" : "ptx");
+  if (code->managed)
+    std::printf("managed\n");
   for (const std::string &name : code->variables)
     std::printf("%s\n", name.c_str());
   auto write = [&](const std::string &path, const std::vector<std::uint8_t> &content) {

@@ -389,6 +389,21 @@ void spinning(int) {
   std::printf("spinning %g\n", sum(data, 1000));
 }
 
+/// A kernel that never ends, and a thread that says so while it runs.
+void stuck(int) {
+  void *flag;
+  CHECK(cuMemHostAlloc(&flag, 4, 0));
+  CUdeviceptr onDevice = reinterpret_cast<CUdeviceptr>(flag);
+  void *arguments[] = {&onDevice};
+  std::thread([] {
+    usleep(500000);
+    std::printf("ready\n");
+    std::fflush(stdout);
+  }).detach();
+  launch(function("_Z4spinPVi"), arguments);
+  CHECK(cuCtxSynchronize());
+}
+
 /// The argument buffer instead of an array of pointers; the extended and the cooperative launch.
 void otherLaunches(int launches) {
   CUdeviceptr data = floats(1000);
@@ -594,6 +609,7 @@ int main(int count, char **arguments) {
                                                               {"foreign", foreign},
                                                               {"copied", copied},
                                                               {"spinning", spinning},
+                                                              {"stuck", stuck},
                                                               {"other", otherLaunches},
                                                               {"capturing", capturing},
                                                               {"threads", threads},

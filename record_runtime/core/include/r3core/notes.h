@@ -44,7 +44,8 @@ struct Note {
   std::array<std::uint8_t, 32> imageDigest{};
   const std::uint8_t *bitcode = nullptr;
   std::size_t bitcodeSize = 0;
-  std::string info; ///< the JSON, decompressed
+  std::string
+      info; ///< the JSON, decompressed; of relocatable code that of the whole module, where it is known
   std::vector<NoteKernel> kernels;
   std::vector<NoteGlobal> globals;
 
@@ -61,8 +62,10 @@ public:
   std::vector<const Note *> byWrapper(const void *wrapper);
   /// Notes of a copied fat binary.
   std::vector<const Note *> byDigest(const std::array<std::uint8_t, 32> &digest);
-  /// Relocatable notes of one object that hold the kernel.
+  /// Relocatable notes of one object that hold the kernel, each module once.
   std::vector<const Note *> byKernel(const std::string &binary, const std::string &kernel);
+  /// Relocatable notes of one object, each module once.
+  std::vector<const Note *> relocatable(const std::string &binary);
 
 private:
   void refresh();
