@@ -17,6 +17,7 @@ from r3cc.cli.report import print_report
 from r3cc.cli.settings import KernelSetting, current_settings
 from r3cc.farm.executors import open_executor
 from r3cc.replay.model import Numerics
+from r3cc.report.live import LivePage
 from r3cc.report.search import search_report
 from r3cc.store import Store
 from r3cc.store.model import Kernel
@@ -47,6 +48,9 @@ DEFAULT_TIME = "15m"
 @click.option("--specialise", is_flag=True, help="Try arguments and launch dimensions as constants.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="r3", show_default=True, help="Or a control.")
 @click.option("--executor", metavar="SPEC", help="Evaluate elsewhere: parsl:CONFIG.py, or MODULE:FACTORY.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page while it runs."
+)
 @click.option("--fresh", is_flag=True, help="Begin anew instead of going on with an interrupted search.")
 @click.option("--show-space", is_flag=True, help="Print what would be searched, and search nothing.")
 @json_option
@@ -64,6 +68,7 @@ def tune(
     specialise: bool,
     optimizer: str,
     executor: str | None,
+    html: Path | None,
     fresh: bool,
     show_space: bool,
     as_json: bool,
@@ -80,8 +85,11 @@ def tune(
             _show_spaces(opened, chosen, choices, as_json)
             return
         question = Question(chosen, tuple(choices), optimizer, seed)
-        with open_executor(executor) if executor is not None else nullcontext() as workers:
-            search = _run(TuneSession(opened, question, Limits(budget, time_s), workers), fresh)
+        with (
+            open_executor(executor) if executor is not None else nullcontext() as workers,
+            LivePage(store, html) if html is not None else nullcontext() as page,
+        ):
+            search = _run(TuneSession(opened, question, Limits(budget, time_s), workers), fresh, page)
         report = search_report(opened, search)
     if as_json:
         print_json(report)
@@ -90,18 +98,19 @@ def tune(
         say("next: `r3 report` prints this again, `r3 replay KERNEL --passes …` judges one candidate")
 
 
-def _run(session: TuneSession, fresh: bool) -> Search:
+def _run(session: TuneSession, fresh: bool, page: LivePage | None) -> Search:
+    def began(search: Search, continued: bool) -> None:
+        say(f"{'going on with' if continued else 'beginning'} search {search.id}")
+        if page is not None:
+            page.follow(search)
+
     with Progress() as progress:
         try:
-            return session.run(progress, fresh, _announce)
+            return session.run(progress, fresh, began)
         except KeyboardInterrupt:
             progress.stop()
             say("interrupted; what was found is kept: `r3 tune` with the same options goes on, `r3 report` shows it")
             raise
-
-
-def _announce(search: Search, continued: bool) -> None:
-    say(f"{'going on with' if continued else 'beginning'} search {search.id}")
 
 
 def kernel_options(

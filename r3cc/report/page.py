@@ -119,9 +119,13 @@ def write_page(
     ``report`` is not installed.
     """
     page = page_of(store, search, refresh_s, bench)
+    text = render(page)
     temporary = path.with_name(path.name + ".new")
-    temporary.write_text(render(page), encoding="utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise R3Error(f"cannot write the page {path}: {error.strerror}") from None
     return page.report
 
 

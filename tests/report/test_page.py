@@ -19,12 +19,14 @@ import pytest
 from click.testing import CliRunner
 
 from r3cc.cli import r3
+from r3cc.errors import R3Error
 from r3cc.replay.events import End, read_log
 from r3cc.replay.model import Interval
 from r3cc.report import charts
 from r3cc.report.bench import bench_report
 from r3cc.report.explain import explain
 from r3cc.report.levels import level_shares
+from r3cc.report.live import LivePage
 from r3cc.store import Store
 from r3cc.store.eventlog import EventLog
 from tests.apply.test_bench import expected, measured
@@ -178,6 +180,27 @@ def test_a_page_follows_a_search_to_its_end(small_store: Store, tmp_path: Path) 
     assert done.exit_code == 0
     assert '<meta http-equiv="refresh" content="1">' in seen[0]
     assert "http-equiv" not in file.read_text()
+
+
+def test_a_live_page_is_there_from_the_beginning_to_the_end(small_store: Store, tmp_path: Path) -> None:
+    search = tune_search(small_store, complete=False)
+    file = tmp_path / "page.html"
+    with LivePage(small_store.path, file, period_s=0.05) as page:
+        page.follow(search)
+        assert '<meta http-equiv="refresh" content="1">' in file.read_text()
+        first = file.stat().st_ino
+        while file.stat().st_ino == first:  # each page is another file
+            time.sleep(0.01)
+        with EventLog(search.events_path) as log:
+            log.append(End(at=2.0))
+    assert "http-equiv" not in file.read_text()
+    assert "not complete" not in file.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence_before_the_search(small_store: Store, tmp_path: Path) -> None:
+    search = tune_search(small_store, complete=False)
+    with LivePage(small_store.path, tmp_path / "none/page.html") as page, pytest.raises(R3Error, match="cannot write"):
+        page.follow(search)
 
 
 def test_the_application_stands_beside_its_forecast(small_store: Store, tmp_path: Path) -> None:
