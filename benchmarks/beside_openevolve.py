@@ -1,7 +1,7 @@
 """R3 remix beside OpenEvolve: candidates judged per hour, with the same rewrites of one kernel as answers.
 
-Needs OpenEvolve (``pip install openevolve==0.4.1``) and R3's extra ``remix``. A model server of R3's tests, on this machine,
-gives each tool the same rewrites in the same order, without delay: R3 as regions, OpenEvolve as the whole file that
+Needs OpenEvolve (``pip install openevolve==0.4.1``) and R3's extra ``remix``. A model server of R3's tests, on this
+machine, gives each tool the same rewrites in the same order, without delay: R3 as regions, OpenEvolve as the file that
 they make. R3 judges by replay; OpenEvolve's evaluator builds the application (nothing but the changed file, in a warm
 tree), runs it once and compares what it prints. Both run in turn, A B A B. The clock runs from a tool's first question
 to its last verdict, so that neither tool's start counts; ``whole`` is the whole command, R3's finals included.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks.common import ROOT, Options, Summary, build_command, options_of, options_parser, report, run
+from benchmarks.common import ROOT, Options, Summary, options_of, options_parser, report, run, toolchain_words
 from benchmarks.examples import WEATHER, MiniApp, recorded
 from r3cc.record.cpu_device import cpu_environment
 from r3cc.remix.archive import features
@@ -38,7 +38,9 @@ from r3cc.remix.session import Question, RemixSession
 from r3cc.remix.source.builder import StoreSourceBuilder
 from r3cc.remix.source.parameters import expand, parameters_of
 from r3cc.remix.watching import Silent
+from r3cc.replay.events import Result
 from r3cc.store import Store
+from r3cc.store.demangle import base_name
 from r3cc.store.model import Kernel
 from r3cc.store.search import Search
 from r3cc.tune.plan import Choice, KernelOptions
@@ -119,7 +121,7 @@ def main() -> None:
     require_openevolve()
     count, rounds = (4, 1) if options.quick else (given.candidates, given.rounds)
     with recorded(WEATHER, options) as store:
-        kernel = next(each for each in store.kernels(store.recording(None).id) if each.name_is(KERNEL))
+        kernel = next(each for each in store.kernels(store.recording(None).id) if base_name(each.demangled) == KERNEL)
         rewrites = rewrites_of(store, kernel, count)
         found: dict[str, list[Judged]] = {"r3": [], "openevolve": []}
         for _ in range(rounds):
@@ -145,7 +147,8 @@ def rewrites_of(store: Store, kernel: Kernel, count: int) -> list[Rewrite]:
         raise SystemExit(f"{kernel.demangled}: its regions lie in several files, and OpenEvolve evolves one")
     source = (ROOT / WEATHER.source).read_text(encoding="utf-8")
     original = {region.name: region.text for region in regions}
-    rules, texts = RulesProposer(), []
+    rules = RulesProposer()
+    texts: list[dict[str, str]] = []
     while len(texts) < count:
         answer = rules.answer(original, len(texts))
         if answer is None:
@@ -186,7 +189,11 @@ def by_r3(options: Options, store: Store, kernel: Kernel, rewrites: Sequence[Rew
         allowed = Allowed(proposals=len(rewrites), concurrency=CONCURRENCY)
         session = RemixSession(opened, question, open_proposers(specs), open_policy("fixed"), allowed)
         search = session.run(Quiet(), fresh=True)
-    verdicts = [event for event in read_transcript(search.events_path) if isinstance(event, Verdict)]
+    events = read_transcript(search.events_path)
+    verdicts = [event for event in events if isinstance(event, Verdict)]
+    if len(verdicts) < len(rewrites):
+        notes = [event.note for event in events if isinstance(event, Result)]
+        raise SystemExit(f"R3 judged {len(verdicts)} of {len(rewrites)} candidates: {'; '.join(notes)}")
     ends = Counter(verdict.reason or "measured" for verdict in verdicts)
     return Judged(len(verdicts), verdicts[-1].at - model.began, time.monotonic() - start, ends)
 
@@ -212,8 +219,10 @@ def by_openevolve(options: Options, app: MiniApp, rewrites: Sequence[Rewrite], w
     judged = [line for line in lines if line["began"] > model.began > 0]
     if done.returncode != 0 or len(judged) < len(rewrites):
         raise SystemExit(f"OpenEvolve judged {len(judged)} of {len(rewrites)} candidates:\n{done.stderr[-3000:]}")
-    stages = {name: Summary.of([line["stages"][name] for line in judged if name in line["stages"]]).median
-              for name in sorted({name for line in judged for name in line["stages"]})}
+    stages = {
+        name: Summary.of([line["stages"][name] for line in judged if name in line["stages"]]).median
+        for name in sorted({name for line in judged for name in line["stages"]})
+    }
     ends = Counter(line["end"] for line in judged)
     return Judged(len(judged), max(line["ended"] for line in judged) - model.began, whole, ends, stages)
 
@@ -221,7 +230,9 @@ def by_openevolve(options: Options, app: MiniApp, rewrites: Sequence[Rewrite], w
 def task_of(options: Options, app: MiniApp, folder: Path, workers: int) -> dict[str, object]:
     """What the evaluator needs to know; makes the trees."""
     arguments = list(app.small if options.device == "cpu" else app.large)
-    compile_line, link_line = build_command(Path("app.cu"), options)
+    compiler, libraries = toolchain_words(options)
+    compile_line = [*compiler, "-c", "app.cu", "-o", "app.o"]
+    link_line = [*compiler, "app.o", "-o", "app", *libraries]
     for number in range(workers):
         tree = folder / f"tree{number}"
         tree.mkdir()

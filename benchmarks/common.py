@@ -79,21 +79,24 @@ class Summary:
 
 def build(source: Path, options: Options) -> Path:
     """Build a CUDA program by r3-clang++ with the shared runtime."""
+    compiler, libraries = toolchain_words(options)
+    program = options.out / source.stem
+    subprocess.run([*compiler, str(source), "-o", str(program), *libraries], check=True)
+    return program
+
+
+def toolchain_words(options: Options) -> tuple[list[str], list[str]]:
+    """The compiler with its flags, and what links CUDA's shared runtime."""
     cuda = find_cuda()
     if cuda is None:
         raise SystemExit("no CUDA tree was found; `r3 doctor` says what brings one")
     library = cuda.path / "lib64" if (cuda.path / "lib64").is_dir() else cuda.path / "lib"
     runtime = min(path.name for path in library.glob("libcudart.so.*"))
-    program = options.out / source.stem
-    subprocess.run(
-        [
-            *(str(native_program("r3-clang++")), "-O3", "-Wno-unknown-cuda-version"),
-            *(f"--cuda-path={cuda.path}", f"--offload-arch={options.architecture}", str(source), "-o", str(program)),
-            *(f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime}"),
-        ],
-        check=True,
+    compiler = [str(native_program("r3-clang++")), "-O3", "-Wno-unknown-cuda-version"]
+    return (
+        [*compiler, f"--cuda-path={cuda.path}", f"--offload-arch={options.architecture}"],
+        [f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime}"],
     )
-    return program
 
 
 def run(command: Sequence[str | Path], environment: dict[str, str] | None = None) -> str:

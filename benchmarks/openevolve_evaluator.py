@@ -11,9 +11,10 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from r3cc.record.cpu_device import cpu_environment
 from r3cc.store import Store
@@ -22,6 +23,7 @@ RELATIVE = 1e-9
 """How far a printed number may be from the original's."""
 TIME_LIMIT_S = 120
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+T = TypeVar("T")
 _locks: list[int] = []
 """Of this process's tree: held until it ends."""
 
@@ -31,7 +33,8 @@ def evaluate(program_path: str, task: str) -> dict[str, float]:
     known = json.loads(Path(task).read_text())
     folder = Path(known["folder"])
     tree = own_tree(str(folder), known["workers"])
-    began, stages = time.time(), {}
+    began = time.time()
+    stages: dict[str, float] = {}
     (tree / "app.cu").write_bytes(Path(program_path).read_bytes())
     end = "compile_error"
     if timed(stages, "build", lambda: built(tree, known)):
@@ -60,7 +63,7 @@ def own_tree(folder: str, workers: int) -> Path:
     raise RuntimeError("there are more workers than trees")
 
 
-def timed(stages: dict[str, float], name: str, work: Any) -> Any:
+def timed(stages: dict[str, float], name: str, work: Callable[[], T]) -> T:
     start = time.monotonic()
     try:
         return work()

@@ -100,6 +100,9 @@ class FakeServer:
         prompt = _prompt_of(body)
         read, write = self._cached(body, prompt)
         words = "" if fault is Fault.REFUSAL else self.answer(prompt)
+        if body.get("stream") is False:
+            _send(request, 200, _openai_whole(_Reply(words, prompt, read, write, fault), body))
+            return
         events = wire(_Reply(words, prompt, read, write, fault), body)
         self._stream(request, events, fault)
 
@@ -216,15 +219,26 @@ def _openai_events(reply: _Reply, body: dict[str, Any]) -> Iterator[str]:
         yield chunk({"refusal": "I cannot help with that."})
     yield chunk({}, "length" if reply.fault is Fault.LENGTH_STOP else "stop")
     if reply.fault is not Fault.NO_USAGE and body.get("stream_options", {}).get("include_usage"):
-        usage = {
-            "prompt_tokens": reply.input,
-            "completion_tokens": reply.output,
-            "total_tokens": reply.input + reply.output,
-            "prompt_tokens_details": {"cached_tokens": reply.read},
-            "completion_tokens_details": {"reasoning_tokens": 3},
-        }
-        yield chunk({}, choices=[], usage=usage)
+        yield chunk({}, choices=[], usage=_openai_usage(reply))
     yield "data: [DONE]\n\n"
+
+
+def _openai_whole(reply: _Reply, body: dict[str, Any]) -> str:
+    """The answer in one piece, for clients that don't ask for a stream."""
+    head = {"id": "chat_1", "object": "chat.completion", "created": 1, "model": body["model"]}
+    message = {"role": "assistant", "content": reply.text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return json.dumps(head | {"choices": [choice], "usage": _openai_usage(reply)})
+
+
+def _openai_usage(reply: _Reply) -> dict[str, Any]:
+    return {
+        "prompt_tokens": reply.input,
+        "completion_tokens": reply.output,
+        "total_tokens": reply.input + reply.output,
+        "prompt_tokens_details": {"cached_tokens": reply.read},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
 
 
 def _event(kind: str, **fields: Any) -> str:
