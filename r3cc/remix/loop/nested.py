@@ -22,7 +22,7 @@ from r3cc.remix.model import Rejection, SourceBuilder, Variant
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Asked, KernelSearch
-from r3cc.tune.proposers import R3Proposer
+from r3cc.tune.proposers import r3_proposer
 from r3cc.tune.space import Space
 
 WAVE = 3
@@ -128,7 +128,7 @@ class NestedTuner:
 
     def _kernel_search(self, space: Space, n: int, best: Best) -> KernelSearch:
         itself = Evaluation(Candidate(), Status.OK, ratio=best.ratio)
-        return KernelSearch(space, R3Proposer(space, self._seed + n, WAVE), itself, self._noise)
+        return KernelSearch(space, r3_proposer(space, self._seed + n, WAVE), itself, self._noise)
 
     async def _wave(self, search: KernelSearch, variant: Variant, note: Note) -> bool:
         """Ask a few, evaluate them together, tell in their order; False when there is nothing left to ask."""
