@@ -3,6 +3,7 @@ from contextlib import nullcontext
 import pytest
 
 from r3cc.devices import open_device
+from r3cc.devices.base import OutOfDeviceMemory
 from r3cc.replay.model import LaunchConfiguration, Numerics, Race, Status, TimingPlan
 from r3cc.replay.session import Job, ReplaySession, Rules
 from tests.replay.cpu_kernels import FACTS, X, Y, build, needs_cpu_device, recorded
@@ -142,6 +143,16 @@ def test_what_is_no_code_object_is_a_launch_error(open_session, tmp_path):
     junk = tmp_path / "junk.so"
     junk.write_bytes(b"junk")
     assert session.measure(Job(junk, LaunchConfiguration(), PLAN)).status is Status.LAUNCH_ERROR
+
+
+def test_memory_that_does_not_fit_at_all_is_one_sentence(open_session, device, monkeypatch):
+    def full(ranges):
+        if ranges:
+            raise OutOfDeviceMemory("cuMemCreate: out of memory")
+
+    monkeypatch.setattr(device, "map", full)
+    with pytest.raises(OutOfDeviceMemory, match=r"the launch's memory, 0\.00 GiB, does not fit on the device"):
+        open_session(recorded())
 
 
 def test_memory_that_does_not_fit_twice_is_checked_all_the_same(open_session, tmp_path, device, monkeypatch):
