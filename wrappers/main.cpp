@@ -18,6 +18,7 @@
 #include "process.h"
 #include "profile.h"
 #include "programs.h"
+#include "ptxas.h"
 #include "rocm_tree.h"
 
 namespace r3 {
@@ -51,6 +52,8 @@ int main(int Count, char **Values) {
   std::vector<std::string> User = r3::withProfile(r3::withOwnOptionsInSight({Values + 1, Values + Count}));
   if (r3::isCalled(Program, r3::KeepRegistrationProgram))
     return r3::keepRegistration(User);
+  if (r3::isCalled(Program, r3::PtxasProgram))
+    r3::runPtxas(User);
   r3::guardAgainstRecursion();
   if (r3::isCalled(Program, "nvcc"))
     r3::runNvcc(User);

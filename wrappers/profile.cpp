@@ -3,6 +3,7 @@
 
 #include "process.h"
 #include "programs.h"
+#include "ptxas.h"
 #include "text.h"
 
 #include <cstdlib>
@@ -50,7 +51,9 @@ std::vector<std::string> profileFlags(const std::vector<std::string> &Expanded) 
     fail("-foffload-lto makes the device code at link, where --r3-use does not act: leave one of them out");
   if (access(Profile.c_str(), R_OK) != 0)
     return {}; // the plugin says so; make would stop at a dependency that isn't there
-  return {"-Xclang", "-fdepfile-entry=" + Profile};
+  std::vector<std::string> Flags = ptxasFlags(Profile, Expanded);
+  Flags.insert(Flags.end(), {"-Xclang", "-fdepfile-entry=" + Profile});
+  return Flags;
 }
 
 } // namespace r3

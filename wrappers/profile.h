@@ -13,7 +13,8 @@ namespace r3 {
 /// empty FILE means none.
 std::vector<std::string> withProfile(const std::vector<std::string> &User);
 
-/// What a device compilation with a profile needs: the profile in its dependency file. Takes expanded
+/// What a device compilation with a profile needs: the profile in its dependency file, and
+/// R3's program before ptxas. Takes expanded
 /// arguments; ends the wrapper where the profile could not act.
 std::vector<std::string> profileFlags(const std::vector<std::string> &Expanded);
 

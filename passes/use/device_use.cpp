@@ -5,6 +5,7 @@
 #include "capture/handoff_file.h"
 #include "common/describe.h"
 #include "common/digest.h"
+#include "common/ptxas_request.h"
 #include "replay/compile.h"
 #include "replay/extract.h"
 #include "replay/module.h"
@@ -20,6 +21,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <cstdlib>
 #include <set>
 
 using namespace llvm;
@@ -127,6 +129,8 @@ public:
         leaveOut(M, Kernel.outcome, toString(std::move(E)));
     if (Changed)
       Held.release(M);
+    if (Changed && !PtxasLines.empty())
+      M.appendModuleInlineAsm(PtxasLines);
     Optimised.clear();
     handOver(M);
   }
@@ -166,6 +170,8 @@ private:
       return; // its launch rule is all there is
     if (UnitOptions && *UnitOptions != Entry.unitOptions)
       return leaveOut(M, Index, "its module-scope values are not those of another tuned kernel of this unit");
+    if (!UnitOptions)
+      askForPtxas(M, Entry, Outcome.notes);
     UnitOptions = Entry.unitOptions;
     if (Error E = applyToUnit(Entry, Machine, Outcome.notes))
       return leaveOut(M, Index, toString(std::move(E)));
@@ -175,6 +181,20 @@ private:
       return leaveOut(M, Index, toString(Code.takeError()));
     Held.hold(M, *M.getFunction(Outcome.name));
     Optimised.push_back({Index, std::move(*Code)});
+  }
+
+  /// ptxas is another process: its flags travel in the PTX.
+  void askForPtxas(const Module &M, const ProfileEntry &Entry, std::vector<std::string> &Notes) {
+    std::string Lines = ptxasComments(Entry);
+    if (Lines.empty())
+      return;
+    if (std::getenv(ptxas::RealVariable)) {
+      PtxasLines = std::move(Lines);
+      return;
+    }
+    Notes.push_back("its ptxas flags are left out: this build's ptxas is the user's own choice");
+    warnOnce(M, M.getSourceFileName() + ": the profile's ptxas flags are left out: this build's ptxas is the "
+                                        "user's own choice");
   }
 
   /// The IR that a build for the cpu device carries has the version, too.
@@ -254,6 +274,7 @@ private:
   std::vector<KernelOutcome> Outcomes;
   std::vector<OptimisedKernel> Optimised;
   std::optional<std::map<std::string, std::string>> UnitOptions;
+  std::string PtxasLines; ///< comments for the unit's PTX
   HeldVariables Held;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "use/unit_options.h"
 
+#include "common/ptxas_request.h"
 #include "replay/llvm_options.h"
 #include "replay/result.h"
 
@@ -96,6 +97,14 @@ Error applyToUnit(const ProfileEntry &Entry, TargetMachine &Machine, std::vector
   }
   applyLevel(Entry, Machine, Notes);
   return Error::success();
+}
+
+std::string ptxasComments(const ProfileEntry &Entry) {
+  std::string Lines;
+  for (auto [Key, Flag] : {std::pair("ptxas-opt", "-O"), std::pair("maxrregcount", "--maxrregcount=")})
+    if (std::optional<std::string> Value = lookUp(Entry.unitOptions, Key))
+      Lines += (Twine(ptxas::FlagComment) + Flag + *Value + "\n").str();
+  return Lines;
 }
 
 } // namespace r3

@@ -22,6 +22,9 @@ CompileRequest requestFor(const ProfileEntry &Entry, const llvm::TargetMachine &
 llvm::Error applyToUnit(const ProfileEntry &Entry, llvm::TargetMachine &Machine,
                         std::vector<std::string> &Notes);
 
+/// Lines for the unit's PTX that ask r3-ptxas for the entry's flags; empty where it has none.
+std::string ptxasComments(const ProfileEntry &Entry);
+
 } // namespace r3
 
 #endif

@@ -21,7 +21,7 @@ from r3cc.store.model import FOREIGN, Launch, Module
 from r3cc.store.variants import variant_paths
 
 ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
-MODULE_KEYS = ("opt-level", "fp-contract")
+MODULE_KEYS = ("opt-level", "fp-contract", "ptxas-opt", "maxrregcount")
 CPU = "cpu"
 
 
@@ -227,7 +227,7 @@ class _Winner:
             elif key in MODULE_KEYS or key.startswith(LLVM_PREFIX):
                 module[key] = value
             else:
-                left_out.append(f"{key}={value}: the build has one ptxas a unit, whose flags are the user's")
+                left_out.append(f"{key}={value}: a build has nothing for it")
         return attributes, module, tuple(left_out)
 
     def _launch_rule(self, launch: LaunchConfiguration, choices: Choices) -> LaunchRule | None:

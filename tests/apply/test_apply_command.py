@@ -133,7 +133,8 @@ def test_a_winner_becomes_an_entry(store: Store, tmp_path: Path) -> None:
     assert len(entry["digest"]) == 64
     assert entry["pipeline"] == "default<O2>"
     assert entry["attributes"] == {"maxntid": "64", "minctasm": "2"}
-    assert [part.split(":")[0] for part in entry["left_out"]] == ["ptxas-opt=2"]
+    assert entry["module"] == {"ptxas-opt": "2"}
+    assert entry["left_out"] == []
     # Bounds that the source does not have are those of a second version.
     assert entry["specialised"] == {"arguments": [], "block": None, "grid": None}
     assert entry["evidence"]["search"] == identifier

@@ -47,3 +47,4 @@ extern "C" int __cudaRegisterFunction(void **, const char *Key, char *, const ch
   return 0;
 }
 extern "C" void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int) {}
+extern "C" void __cudaRegisterManagedVar(void **, void **, char *, const char *, size_t, unsigned) {}
