@@ -15,6 +15,7 @@ from r3cc.errors import R3Error
 from r3cc.record.application import check_preloadable, find_application, find_program
 from r3cc.record.cpu_device import cpu_environment
 from r3cc.record.gpu import count_cuda_devices
+from r3cc.record.hip import hip_environment
 from r3cc.record.job import current_job
 from r3cc.record.launcher import run_program
 from r3cc.record.options import RecordOptions, recorder_environment
@@ -30,9 +31,9 @@ NO_GUIDE = "none"
 
 
 def choose_device(given: str | None) -> str:
-    """The device to record on: the one given, else the first GPU. Raises R3Error when it is not there."""
-    if given == "cpu":
-        return given
+    """The device to record on: the one given, else the first NVIDIA GPU. Raises R3Error when it is not there."""
+    if given == "cpu" or (given or "").startswith("hip:"):
+        return str(given)
     count = count_cuda_devices()
     if count == 0:
         raise R3Error(
@@ -40,10 +41,7 @@ def choose_device(given: str | None) -> str:
             "kernels on the host"
         )
     device = given or "cuda:0"
-    kind, _, number = device.partition(":")
-    if kind != "cuda":
-        raise R3Error(f"this R3 does not record on {device}; it records on cuda:N and cpu")
-    if int(number) >= count:
+    if int(device.removeprefix("cuda:")) >= count:
         raise R3Error(f"there is no device {device}: the CUDA driver offers cuda:0 to cuda:{count - 1}")
     return device
 
@@ -86,6 +84,8 @@ def _prepare(
         check_preloadable(program)
     if device == "cpu":
         front = cpu_environment(application, store)
+    elif device.startswith("hip:"):
+        front = hip_environment(application, store, device)
     else:
         front = cuda_environment(given_device, os.environ.get("CUDA_VISIBLE_DEVICES"))
     recordings = Recordings(store.path / "recordings")

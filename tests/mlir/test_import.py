@@ -89,7 +89,7 @@ def test_a_kernel_is_imported_replayed_and_tuned(tmp_path: Path) -> None:
         assert json.loads(answer.stdout)["status"] == status
     tuned = invoke("tune", "--store", store, "--budget", 3, "--seed", 1, "--json")
     assert tuned.exit_code == 0, tuned.output
-    assert json.loads(tuned.stdout)["kernels"][0]["by_status"] == {"ok": 3}
+    assert json.loads(tuned.stdout)["kernels"][0]["statuses"] == {"ok": 3}
 
 
 def test_a_kernel_of_the_llvm_dialect(tmp_path: Path, llvm_dialect: tuple[Path, Path]) -> None:
