@@ -91,11 +91,21 @@ class Judged:
     ends: Mapping[str, int]
     """How the candidates ended."""
     stages: Mapping[str, float] = field(default_factory=dict)
-    """Median seconds of a candidate's parts, where the tool works through them one after the other."""
+    """Mean seconds of a candidate's parts, where the tool works through them one after the other."""
+    workers: int = 1
 
     @property
     def hourly(self) -> float:
         return 3600.0 * self.candidates / self.seconds
+
+    @property
+    def whole_hourly(self) -> float:
+        return 3600.0 * self.candidates / self.whole
+
+    def hourly_without(self, stage: str) -> float:
+        """As if one part of each candidate took no time."""
+        spared = self.stages.get(stage, 0.0) * self.candidates / self.workers
+        return 3600.0 * self.candidates / max(self.seconds - spared, 1e-9)
 
 
 class Quiet(Silent):
@@ -219,12 +229,10 @@ def by_openevolve(options: Options, app: MiniApp, rewrites: Sequence[Rewrite], w
     judged = [line for line in lines if line["began"] > model.began > 0]
     if done.returncode != 0 or len(judged) < len(rewrites):
         raise SystemExit(f"OpenEvolve judged {len(judged)} of {len(rewrites)} candidates:\n{done.stderr[-3000:]}")
-    stages = {
-        name: Summary.of([line["stages"][name] for line in judged if name in line["stages"]]).median
-        for name in sorted({name for line in judged for name in line["stages"]})
-    }
+    parts = sorted({name for line in judged for name in line["stages"]})
+    stages = {name: sum(line["stages"].get(name, 0.0) for line in judged) / len(judged) for name in parts}
     ends = Counter(line["end"] for line in judged)
-    return Judged(len(judged), max(line["ended"] for line in judged) - model.began, whole, ends, stages)
+    return Judged(len(judged), max(line["ended"] for line in judged) - model.began, whole, ends, stages, workers)
 
 
 def task_of(options: Options, app: MiniApp, folder: Path, workers: int) -> dict[str, object]:
@@ -233,7 +241,8 @@ def task_of(options: Options, app: MiniApp, folder: Path, workers: int) -> dict[
     compiler, libraries = toolchain_words(options)
     compile_line = [*compiler, "-c", "app.cu", "-o", "app.o"]
     link_line = [*compiler, "app.o", "-o", "app", *libraries]
-    for number in range(workers):
+    trees = workers + 1  # OpenEvolve's own process judges the original, and keeps its tree
+    for number in range(trees):
         tree = folder / f"tree{number}"
         tree.mkdir()
         shutil.copy(ROOT / app.source, tree / "app.cu")
@@ -247,7 +256,7 @@ def task_of(options: Options, app: MiniApp, folder: Path, workers: int) -> dict[
         "link": link_line,
         "arguments": arguments,
         "expected": printed,
-        "workers": workers,
+        "trees": trees,
     }
 
 
@@ -278,18 +287,27 @@ def config_of(url: str, task: Path, workers: int) -> dict[str, object]:
 
 def tell(options: Options, found: Mapping[str, Sequence[Judged]]) -> None:
     hourly = {tool: Summary.of([each.hourly for each in searches]) for tool, searches in found.items()}
-    whole = {tool: Summary.of([3600.0 * each.candidates / each.whole for each in all_]) for tool, all_ in found.items()}
+    whole = {tool: Summary.of([each.whole_hourly for each in searches]) for tool, searches in found.items()}
     pairs = list(zip(found["r3"], found["openevolve"], strict=True))
-    ratio = Summary.of([ours.hourly / theirs.hourly for ours, theirs in pairs])
-    entire = Summary.of([(ours.candidates / ours.whole) / (theirs.candidates / theirs.whole) for ours, theirs in pairs])
-    rows = [(f"{tool}, judged per hour", each.text("")) for tool, each in hourly.items()]
-    rows += [(f"{tool}, whole command", each.text("")) for tool, each in whole.items()]
-    rows += [("ratio", ratio.text("x")), ("ratio, whole command", entire.text("x"))]
+    ratios = {
+        "ratio": Summary.of([ours.hourly / theirs.hourly for ours, theirs in pairs]),
+        "ratio, whole command": Summary.of([ours.whole_hourly / theirs.whole_hourly for ours, theirs in pairs]),
+    }
+    if options.device == "cpu":
+        bare = [ours.hourly / theirs.hourly_without("prepare") for ours, theirs in pairs]
+        ratios["ratio, the peer's prepare left out"] = Summary.of(bare)
+    rows = [(f"{tool}, judged per hour", per_hour(each)) for tool, each in hourly.items()]
+    rows += [(f"{tool}, whole command", per_hour(each)) for tool, each in whole.items()]
+    rows += [(name, ratio.text("x")) for name, ratio in ratios.items()]
     rows += [(f"{tool}, ends", counted(searches)) for tool, searches in found.items()]
-    last = found["openevolve"][-1].stages
-    rows.append(("openevolve, a candidate", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in last.items())))
-    results = {"searches": found, "hourly": hourly, "whole_hourly": whole, "ratio": ratio, "whole_ratio": entire}
-    report(options, "beside_openevolve", results, rows)
+    for name in found["openevolve"][-1].stages:
+        seconds = Summary.of([each.stages[name] for each in found["openevolve"]])
+        rows.append((f"openevolve, {name}", seconds.text("s")))
+    report(options, "beside_openevolve", {"searches": found, "hourly": hourly, "whole": whole, "ratios": ratios}, rows)
+
+
+def per_hour(found: Summary) -> str:
+    return f"{found.median:.0f} ({found.low:.0f} to {found.high:.0f})"
 
 
 def counted(searches: Sequence[Judged]) -> str:

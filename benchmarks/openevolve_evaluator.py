@@ -32,7 +32,7 @@ def evaluate(program_path: str, task: str) -> dict[str, float]:
     """OpenEvolve's metrics of a candidate; ``task`` is the file that the benchmark wrote."""
     known = json.loads(Path(task).read_text())
     folder = Path(known["folder"])
-    tree = own_tree(str(folder), known["workers"])
+    tree = own_tree(str(folder), known["trees"])
     began = time.time()
     stages: dict[str, float] = {}
     (tree / "app.cu").write_bytes(Path(program_path).read_bytes())
@@ -48,9 +48,9 @@ def evaluate(program_path: str, task: str) -> dict[str, float]:
 
 
 @lru_cache(maxsize=1)
-def own_tree(folder: str, workers: int) -> Path:
+def own_tree(folder: str, trees: int) -> Path:
     """The first tree that no other process holds."""
-    for number in range(workers):
+    for number in range(trees):
         tree = Path(folder) / f"tree{number}"
         lock = os.open(tree / "lock", os.O_CREAT | os.O_RDWR)
         try:
@@ -60,7 +60,7 @@ def own_tree(folder: str, workers: int) -> Path:
             continue
         _locks.append(lock)
         return tree
-    raise RuntimeError("there are more workers than trees")
+    raise RuntimeError("there are more processes than trees")
 
 
 def timed(stages: dict[str, float], name: str, work: Callable[[], T]) -> T:
