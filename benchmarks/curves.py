@@ -33,11 +33,12 @@ from r3cc.store import Store
 from r3cc.store.eventlog import EventLog
 from r3cc.tune.budget import Allowance
 from r3cc.tune.journal import Journal
+from r3cc.tune.kernel_run import KernelRun
 from r3cc.tune.kernel_search import KernelSearch
 from r3cc.tune.library import seeds as first_tried
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
-from r3cc.tune.search import KernelRun, noise_of
+from r3cc.tune.search import noise_of
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent
 

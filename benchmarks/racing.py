@@ -16,9 +16,10 @@ from benchmarks.examples import ALL, WEATHER, heaviest, recorded, spaces
 from r3cc.farm import EvaluatorSettings, LocalEvaluator
 from r3cc.replay.model import Candidate, Evaluation, Race, Status, TimingPlan
 from r3cc.store import Store
+from r3cc.tune.kernel_run import FEW_SAMPLES, FEW_WARMUPS, HOPELESS
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import RandomProposer
-from r3cc.tune.search import FEW_SAMPLES, FEW_WARMUPS, HOPELESS, noise_of
+from r3cc.tune.search import noise_of
 from r3cc.tune.space import Space
 
 AGAIN = TimingPlan(warmups=3, samples=16)

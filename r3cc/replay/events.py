@@ -108,6 +108,18 @@ class Baseline(Event, frozen=True, tag="baseline"):
     """Genotypes that earlier searches found on similar kernels: tried before the optimizer is asked."""
 
 
+class Grant(Event, frozen=True, tag="grant"):
+    """What a kernel may spend in all, once every kernel has had its first part."""
+
+    kernel: str
+    budget: int | None
+    """The session's limit that it is a part of."""
+    evaluations: int | None
+    """None without a limit."""
+    expected: float
+    """Relative gain that was expected of as many evaluations again."""
+
+
 class Proposal(Event, frozen=True, tag="proposal"):
     """A candidate that the optimizer asked for. ``n`` counts the proposals of the whole search."""
 
@@ -212,7 +224,9 @@ class End(Event, frozen=True, tag="end"):
     """The search is complete."""
 
 
-AnyEvent = Begin | Session | Baseline | Proposal | Lost | Answer | Incumbent | Stop | Final | Part | Result | End
+AnyEvent = (
+    Begin | Session | Baseline | Grant | Proposal | Lost | Answer | Incumbent | Stop | Final | Part | Result | End
+)
 
 
 def decode_event(event: dict[str, Any]) -> AnyEvent:

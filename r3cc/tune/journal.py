@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from r3cc.replay.events import AnyEvent, Event, Proposal, Result, Stop
+from r3cc.replay.events import AnyEvent, Event, Grant, Proposal, Result
 from r3cc.store.eventlog import EventLog
 
 E = TypeVar("E", bound=Event)
@@ -53,6 +53,6 @@ class Journal:
         """The verdict that an earlier session reached."""
         return next((event for event in self.earlier(kernel) if isinstance(event, Result)), None)
 
-    def stopped(self, kernel: str) -> bool:
-        """Whether an earlier session ended the kernel's search, and only the finals are missing."""
-        return any(isinstance(event, Stop) for event in self.earlier(kernel))
+    def grant(self, kernel: str) -> Grant | None:
+        """What an earlier session granted a kernel for its second part."""
+        return next((event for event in reversed(self.earlier(kernel)) if isinstance(event, Grant)), None)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from r3cc.replay.events import Answer, AnyEvent, Proposal
+from r3cc.replay.events import Answer, AnyEvent, Proposal, Stop
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import Knob
@@ -23,6 +23,8 @@ PENALTY = 0.1
 PATIENCE = 6
 """Proposals per knob without an improvement beyond noise that make a plateau."""
 LEAST_PATIENCE = 80
+USUAL_GAIN, USUAL_EVALUATIONS = 0.02, 10
+"""Gain that a search is expected to make before it is known better, and how many evaluations that is worth."""
 NEAR_FLOOR = 1.1
 """Times the kernel's floor at which a search has found what there is."""
 SEED = "seed"
@@ -80,18 +82,21 @@ class KernelSearch:
     ) -> None:
         self.space = space
         self.noise = noise
-        self._baseline = baseline
+        self.baseline = baseline
         self.incumbents: list[Judged] = []
         """Best so far, each better than the one before."""
         self.judged: dict[int, Judged] = {}
         self.pending: dict[int, Asked] = {}
         self.stopped: str | None = None
+        """Why it is over; None while it goes on."""
         self._proposer = proposer
         self._seeds = deque(seeds)
         self._diverged = False
         self._by_candidate: dict[str, int] = {}
         self._worst = 0.0
         self._last_gain = 0
+        self._gains: list[tuple[int, float]] = []
+        """Evaluations at which incumbents were found, and their losses."""
         self._repeats = 0
 
     @property
@@ -105,6 +110,19 @@ class KernelSearch:
         return self.incumbents[-1].loss if self.incumbents else 0.0
 
     @property
+    def expected_gain(self) -> float:
+        """Relative gain to expect of as many evaluations again.
+
+        The mean of what each doubling so far brought and of what the last one did, beyond noise. Few evaluations say
+        little: they are taken together with what is usual.
+        """
+        half = self.evaluations / 2
+        before = min((loss for at, loss in self._gains if at <= half), default=0.0)
+        each = max(0.0, -self.best_loss - self.noise) / math.log2(max(self.evaluations, 2))
+        last = max(0.0, before - self.best_loss - self.noise)
+        return (half * (each + last) / 2 + USUAL_EVALUATIONS * USUAL_GAIN) / (half + USUAL_EVALUATIONS)
+
+    @property
     def plateau(self) -> bool:
         """No improvement beyond noise for as many evaluations as the space's size deserves."""
         patience = max(LEAST_PATIENCE, PATIENCE * (len(self.space.knobs) + 4))
@@ -113,10 +131,10 @@ class KernelSearch:
     @property
     def at_floor(self) -> bool:
         """The incumbent takes hardly longer than writing its results does: there is nothing left to find."""
-        baseline = self._baseline.time_ns
-        if baseline is None or not self._baseline.floor_ns:
+        baseline = self.baseline.time_ns
+        if baseline is None or not self.baseline.floor_ns:
             return False
-        return math.exp(self.best_loss) * baseline.median <= NEAR_FLOOR * self._baseline.floor_ns
+        return math.exp(self.best_loss) * baseline.median <= NEAR_FLOOR * self.baseline.floor_ns
 
     def ask(self, n: int) -> Asked | None:
         """The next proposal, numbered ``n``; None when there is nothing new to propose.
@@ -157,12 +175,13 @@ class KernelSearch:
         if better:
             self._last_gain = self.evaluations if loss < self.best_loss - self.noise else self._last_gain
             self.incumbents.append(judged)
+            self._gains.append((self.evaluations, loss))
         return loss, better
 
     def is_faster(self, judged: Judged) -> bool:
         """Whether a candidate is valid, seems faster than the baseline, and is not the baseline's own code."""
         evaluation = judged.evaluation
-        own = evaluation.object_hash is not None and evaluation.object_hash == self._baseline.object_hash
+        own = evaluation.object_hash is not None and evaluation.object_hash == self.baseline.object_hash
         unchanged = own and evaluation.candidate.launch == LaunchConfiguration()
         return evaluation.status is Status.OK and judged.loss < 0 and not unchanged
 
@@ -204,3 +223,5 @@ def replay(search: KernelSearch, events: Iterable[AnyEvent]) -> None:
             search.repeat(event.n, event.source, Genotype.of(event.genotype))
         elif isinstance(event, Answer):
             search.tell(event.n, event.evaluation)
+        elif isinstance(event, Stop):
+            search.stopped = event.reason

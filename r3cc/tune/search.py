@@ -10,22 +10,21 @@ import math
 import os
 import socket
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
-from r3cc.replay.events import Answer, Baseline, End, Incumbent, KernelPlan, Lost, Proposal, Result, Session, Stop
-from r3cc.replay.model import Evaluation, Race, Status, TimingPlan
+from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Stop
+from r3cc.replay.model import Evaluation, Status
 from r3cc.tune.budget import Allowance, Budget, Limits
 from r3cc.tune.explain import measure_parts
 from r3cc.tune.finals import RETRIES, decide, finalists, no_improvement
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
-from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch, SearchSpace, replay
+from r3cc.tune.kernel_run import KernelRun
+from r3cc.tune.kernel_search import KernelSearch, SearchSpace, replay
 from r3cc.tune.knob_space import KnobSpace
 from r3cc.tune.library import seeds
 from r3cc.tune.proposers import (
@@ -36,7 +35,6 @@ from r3cc.tune.proposers import (
     knob_proposer,
     r3_proposer,
 )
-from r3cc.tune.simplify import simplify
 from r3cc.tune.space import Space
 from r3cc.tune.unit import Unit
 from r3cc.tune.watcher import Watcher
@@ -45,12 +43,10 @@ O3_ONLY = "o3-only"
 OPTIMIZERS = ("r3", "random", O3_ONLY)
 FEWEST_FOR_A_UNIT = 6
 """Evaluations below which a unit's module-scope values are not searched."""
+LIMITS = ("budget", "time")
+"""Reasons to stop that more of it would lift."""
 MIN_NOISE = 0.002
 """Relative changes below this count as noise even where the measured one is smaller."""
-HOPELESS = 3
-"""Times the noise above the incumbent at which a candidate is given up."""
-FEW_WARMUPS, FEW_SAMPLES = 1, 2
-"""What every candidate gets; more only where it may be the best."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -101,6 +97,8 @@ class Tuner:
         self._watcher = watcher
         self._optimizer = optimizer
         self._seed = seed
+        self._searches: dict[str, KernelSearch | Evaluation] = {}
+        """Of kernels and units: how far each has come, or how its baseline failed."""
         self._budget = Budget(limits, journal, [target.plan for target in targets], self._units)
 
     def run(self) -> list[Result]:
@@ -108,7 +106,10 @@ class Tuner:
         limits = msgspec.structs.asdict(self._budget.limits)
         self._journal.add(Session, pid=os.getpid(), host=socket.gethostname(), **limits)
         values = {kernel: options for unit in self._units for kernel, options in self._unit(unit).items()}
-        results = [self._result(self._kernel(target, values.get(target.plan.kernel, ()))) for target in self._targets]
+        subjects = [self._kernel(target, values.get(target.plan.kernel, ())) for target in self._targets]
+        if self._budget.explores:
+            self._explore(subjects)
+        results = [self._result(subject) for subject in subjects]
         self._journal.add(End)
         return results
 
@@ -142,32 +143,96 @@ class Tuner:
         self._watcher.kernel_ends(subject.plan, result)
         return result
 
+    def _explore(self, subjects: Sequence[Subject]) -> None:
+        """The first round: each kernel's part by share. What comes of it says where more is worth most."""
+        for subject in subjects:
+            plan = subject.plan
+            if self._journal.result(plan.kernel) or self._journal.grant(plan.kernel):
+                continue
+            with subject.open_search() as evaluator:
+                search = self._search(subject, evaluator)
+                if isinstance(search, KernelSearch) and not search.stopped:
+                    run, reason = self._advance(plan, search, evaluator, self._budget.exploration(plan))
+                    if reason not in LIMITS:
+                        self._end(plan, search, run, reason)
+
     def _tune(self, subject: Subject) -> Result:
         plan = subject.plan
-        with subject.open_search() as evaluator:
-            baseline = self._baseline(subject, evaluator)
-            judged = baseline.evaluation
-            if judged.status is not Status.OK:
-                why = f"the baseline could not be replayed: {judged.status}: {judged.message}"
-                return no_improvement(plan, judged, why)
-            proposer, first = subject.proposer(baseline.width)
-            found = tuple(map(Genotype.of, baseline.library))
-            search = KernelSearch(subject.space, proposer, judged, baseline.noise, (*first[:1], *found, *first[1:]))
-            replay(search, self._journal.earlier(plan.kernel))
-            if not self._journal.stopped(plan.kernel):
-                allowance = self._budget.allowance(plan)
-                self._watcher.kernel_begins(plan, search.evaluations, allowance)
-                run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance)
-                self._journal.add(Stop, kernel=plan.kernel, reason=run.until_stopped())
+        search = self._searches.get(plan.kernel)
+        if search is None or (isinstance(search, KernelSearch) and not search.stopped):
+            with subject.open_search() as evaluator:
+                search = self._search(subject, evaluator)
+                if isinstance(search, KernelSearch) and not search.stopped:
+                    self._end(plan, search, *self._advance(plan, search, evaluator, self._allowance(plan, search)))
+        if isinstance(search, Evaluation):
+            why = f"the baseline could not be replayed: {search.status}: {search.message}"
+            return no_improvement(plan, search, why)
         chosen = finalists(search)
         self._watcher.finals_begin(plan, len(chosen))
         began = time.monotonic()
-        result = decide(plan, search, judged, chosen, subject.open_finals, self._journal.append)
+        result = decide(plan, search, search.baseline, chosen, subject.open_finals, self._journal.append)
         if result.n is not None:
             winner = search.judged[result.n].genotype
             measure_parts(plan.kernel, subject.space, winner, subject.open_search, self._journal.append)
         self._budget.pause(time.monotonic() - began)
         return result
+
+    def _search(self, subject: Subject, evaluator: Evaluator) -> KernelSearch | Evaluation:
+        """The subject's search as far as it has come, or the evaluation of a baseline that failed."""
+        kernel = subject.plan.kernel
+        if kernel not in self._searches:
+            baseline = self._baseline(subject, evaluator)
+            judged = baseline.evaluation
+            if judged.status is not Status.OK:
+                self._searches[kernel] = judged
+                return judged
+            proposer, first = subject.proposer(baseline.width)
+            found = tuple(map(Genotype.of, baseline.library))
+            search = KernelSearch(subject.space, proposer, judged, baseline.noise, (*first[:1], *found, *first[1:]))
+            replay(search, self._journal.earlier(kernel))
+            self._searches[kernel] = search
+        return self._searches[kernel]
+
+    def _advance(
+        self, plan: KernelPlan, search: KernelSearch, evaluator: Evaluator, allowance: Allowance
+    ) -> tuple[KernelRun, str]:
+        """Go on within an allowance; why it ended."""
+        self._watcher.kernel_begins(plan, search.evaluations, allowance)
+        run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance)
+        return run, run.until_stopped()
+
+    def _end(self, plan: KernelPlan, search: KernelSearch, run: KernelRun, reason: str) -> None:
+        """The search is over: what is left of its allowance makes the winner simpler."""
+        run.simplify()
+        search.stopped = reason
+        self._journal.add(Stop, kernel=plan.kernel, reason=reason)
+
+    def _allowance(self, plan: KernelPlan, search: KernelSearch) -> Allowance:
+        """What a unit or kernel may spend in all. A continued search goes on with what it was granted."""
+        if not self._budget.explores or plan.kernel not in {target.plan.kernel for target in self._targets}:
+            return self._budget.allowance(plan)
+        allowance = self._budget.rest(plan, self._expected())
+        budget = self._budget.limits.budget
+        known = self._journal.grant(plan.kernel)
+        if known is not None and known.budget == budget:
+            return Allowance.whole(known.evaluations, allowance.deadline)
+        self._journal.add(
+            Grant,
+            kernel=plan.kernel,
+            budget=budget,
+            evaluations=allowance.evaluations,
+            expected=search.expected_gain,
+        )
+        return allowance
+
+    def _expected(self) -> dict[str, float]:
+        """By how much of its first time each kernel whose search goes on is expected to become faster yet."""
+        going_on = {
+            kernel: search
+            for kernel, search in self._searches.items()
+            if isinstance(search, KernelSearch) and not search.stopped
+        }
+        return {kernel: search.expected_gain * math.exp(search.best_loss) for kernel, search in going_on.items()}
 
     def _baseline(self, subject: Subject, evaluator: Evaluator) -> Baseline:
         kernel = subject.plan.kernel
@@ -197,112 +262,6 @@ class Tuner:
         if self._optimizer == "random":
             return lambda width: (RandomKnobProposer(space.knobs, self._seed), ())
         return lambda width: (knob_proposer(space.knobs, self._seed, width), first)
-
-
-class KernelRun:
-    """The live part of one kernel's search."""
-
-    def __init__(
-        self,
-        plan: KernelPlan,
-        search: KernelSearch,
-        evaluator: Evaluator,
-        journal: Journal,
-        watcher: Watcher,
-        allowance: Allowance,
-    ) -> None:
-        self._plan = plan
-        self._search = search
-        self._evaluator = evaluator
-        self._journal = journal
-        self._watcher = watcher
-        self._allowance = allowance
-        self._in_flight: dict[Future[Evaluation], int] = {}
-        self._losses: Counter[int] = Counter()
-        self._exhausted = False
-
-    def until_stopped(self) -> str:
-        """Ask, evaluate and tell until a limit is reached, then simplify the winner; which limit it was."""
-        for asked in sorted(self._search.pending.values(), key=lambda asked: asked.n):
-            self._submit(asked)
-        self._fill()
-        while self._in_flight:
-            self._take_answers()
-            self._fill()
-        reason = self._stop_reason() or "exhausted"
-        simplify(self._search, self._judge)
-        return reason
-
-    def _take_answers(self) -> None:
-        done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
-        for future in sorted(done, key=self._in_flight.__getitem__):
-            n, evaluation = self._in_flight.pop(future), future.result()
-            if evaluation.status is Status.WORKER_LOST and self._losses[n] < RETRIES:
-                self._again(n, evaluation)
-            else:
-                self._answer(n, evaluation)
-
-    def _again(self, n: int, lost: Evaluation) -> None:
-        """The one thing that is retried: what somebody killed. A candidate that fails has its status at once."""
-        self._losses[n] += 1
-        self._journal.add(Lost, n=n, kernel=self._plan.kernel, message=lost.message)
-        self._submit(self._search.pending[n])
-
-    def _judge(self, genotype: Genotype) -> Judged | None:
-        """A simpler candidate's evaluation; None when the budget is spent."""
-        if self._allowance.exhausted(self._search.evaluations):
-            return None
-        asked = self._search.propose(self._journal.next_proposal, MINIMIZE, genotype)
-        self._write_down(asked)
-        self._submit(asked)
-        while self._in_flight:
-            self._take_answers()
-        return self._search.judged[asked.n if asked.repeats is None else asked.repeats]
-
-    def _fill(self) -> None:
-        while len(self._in_flight) < self._evaluator.width and self._stop_reason() is None:
-            asked = self._search.ask(self._journal.next_proposal)
-            if asked is None:
-                self._exhausted = True
-                return
-            self._write_down(asked)
-            self._submit(asked)
-
-    def _stop_reason(self) -> str | None:
-        if self._exhausted:
-            return "exhausted"
-        if (reason := self._allowance.spent(self._search.evaluations)) is not None:
-            return reason
-        if self._search.at_floor:
-            return "floor"
-        return "plateau" if self._search.plateau else None
-
-    def _write_down(self, asked: Asked) -> None:
-        self._journal.add(
-            Proposal,
-            n=asked.n,
-            kernel=self._plan.kernel,
-            source=asked.source,
-            genotype=asked.genotype.document(),
-            candidate=asked.candidate,
-            changes=self._search.space.changes(asked.genotype),
-            repeats=asked.repeats,
-        )
-
-    def _submit(self, asked: Asked) -> None:
-        if asked.repeats is None:
-            race = Race(math.exp(self._search.best_loss), HOPELESS * self._search.noise)
-            future = self._evaluator.submit(asked.candidate, TimingPlan(FEW_WARMUPS, FEW_SAMPLES, race))
-            self._in_flight[future] = asked.n
-
-    def _answer(self, n: int, evaluation: Evaluation) -> None:
-        kernel = self._plan.kernel
-        loss, better = self._search.tell(n, evaluation)
-        self._journal.add(Answer, n=n, kernel=kernel, evaluation=evaluation, loss=loss)
-        ratio = math.exp(self._search.best_loss)
-        if better:
-            self._journal.add(Incumbent, n=n, kernel=kernel, ratio=ratio)
-        self._watcher.evaluated(self._plan, evaluation, ratio)
 
 
 def noise_of(baseline: Evaluation) -> float:

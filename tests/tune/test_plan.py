@@ -63,8 +63,8 @@ def test_a_budget_is_spent_whole(shares: list[float], budget: int) -> None:
     assert abs(left) < 1e-6
 
 
-def test_a_tenth_is_kept_back_for_simplifying() -> None:
-    allowance = Allowance(evaluations=50, deadline=None)
+def test_what_is_kept_back_is_for_simplifying() -> None:
+    allowance = Allowance(evaluations=50, deadline=None, kept_back=5)
     assert allowance.spent(44) is None
     assert allowance.spent(45) == "budget"
     assert not allowance.exhausted(49)

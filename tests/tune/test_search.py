@@ -281,7 +281,7 @@ def test_a_baseline_that_fails_is_said_and_the_next_kernel_tuned(tmp_path: Path)
         def baseline(self) -> Evaluation:
             return Evaluation(Candidate(), Status.DEVICE_FAULT, message="illegal address")
 
-    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(8))]
+    evaluators: list[Evaluator] = [Failing(), *(SyntheticEvaluator(seed=s) for s in range(9))]
     bad, good = run(
         tmp_path / "log",
         plans=[plan("bad", 0.5), plan("good", 0.5)],
@@ -328,15 +328,48 @@ def test_identical_candidates_are_no_improvement(tmp_path: Path, seed: int) -> N
     assert result.candidate == Candidate()
 
 
-def test_the_budget_is_split_by_share_and_what_is_left_passes_on(tmp_path: Path) -> None:
+def spent(log: Path, kernel: str) -> int:
+    return sum(isinstance(e, Answer) and e.kernel == kernel for e in events_of(log))
+
+
+def test_the_budget_is_split_by_share_and_spent_whole(tmp_path: Path) -> None:
     plans = [plan("big", 0.6), plan("small", 0.2)]
-    run(tmp_path / "log", plans=plans, budget=80)
-    spent = {
-        kernel: sum(isinstance(e, Answer) and e.kernel == kernel for e in events_of(tmp_path / "log"))
-        for kernel in ("big", "small")
-    }
-    assert 54 <= spent["big"] <= 60
-    assert spent["big"] + spent["small"] == pytest.approx(78, abs=2)
+    run(tmp_path / "log", plans=plans, model=indifferent, budget=80)
+    assert spent(tmp_path / "log", "big") > 1.6 * spent(tmp_path / "log", "small")
+    assert spent(tmp_path / "log", "big") + spent(tmp_path / "log", "small") == pytest.approx(78, abs=2)
+
+
+@pytest.mark.parametrize("order", [("moving", "stuck"), ("stuck", "moving")])
+def test_the_budget_goes_where_progress_is(tmp_path: Path, order: Sequence[str]) -> None:
+    """Equal shares: both kernels get the same at first, then the one that still becomes faster gets more."""
+    models = iter([rugged if name == "moving" else indifferent for name in order] * 99)
+    targets = [Target(plan(name, 0.4), space(), opener_of(next(models))) for name in order]
+    with EventLog(tmp_path / "log") as events:
+        Tuner(Journal(events, ()), targets, Silent(), "r3", 1, Limits(160)).run()
+    assert spent(tmp_path / "log", "moving") > 1.4 * spent(tmp_path / "log", "stuck")
+    assert spent(tmp_path / "log", "stuck") >= 40
+    assert spent(tmp_path / "log", "moving") + spent(tmp_path / "log", "stuck") <= 160
+
+
+def opener_of(model: Model) -> Callable[[], Evaluator]:
+    count = itertools.count()
+    return lambda: SyntheticEvaluator(model, seed=next(count))
+
+
+def test_a_continued_search_of_several_kernels_goes_on_with_what_each_was_granted(tmp_path: Path) -> None:
+    plans = [plan("one", 0.5), plan("two", 0.5)]
+    run(tmp_path / "whole", plans=plans, budget=80, open_evaluator=SyntheticEvaluator)
+    proposals = [step for step in course(tmp_path / "whole") if step[1] != "best"]
+    lines = (tmp_path / "whole").read_bytes().splitlines(keepends=True)
+    grants = [number for number, line in enumerate(lines) if b'"event":"grant"' in line]
+    asks = [b'"event":"proposal"' in line for line in lines]
+    between = [number for number in range(1, len(lines)) if asks[number] and not asks[number - 1]]  # nothing in flight
+    for number, after in enumerate((grants[0] - 12, grants[0] + 5, grants[1] + 3)):
+        cut = next(each for each in between if each > after)
+        log = tmp_path / f"cut{number}"
+        log.write_bytes(b"".join(lines[:cut]))
+        run(log, plans=plans, budget=80, open_evaluator=SyntheticEvaluator)
+        assert [step for step in course(log) if step[1] != "best"] == proposals
 
 
 def test_without_a_limit_the_search_stops_at_the_plateau(tmp_path: Path) -> None:
