@@ -30,6 +30,7 @@ from r3cc.devices.base import (
     merge_pages,
     page_flags,
 )
+from r3cc.devices.host_memory import available_memory
 from r3cc.toolchain.native import native_library
 
 
@@ -227,8 +228,8 @@ class CpuDevice:
             self._mapped.append(new)
 
     def free_memory(self) -> int:
-        """The host's memory that nobody uses."""
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+        """What can be had of the host's memory."""
+        return available_memory()
 
     def allocate(self, size: int) -> int:
         """Plain host memory."""

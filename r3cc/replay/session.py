@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from r3cc.devices.base import (
     OutOfDeviceMemory,
     Range,
 )
+from r3cc.devices.host_memory import available_memory
 from r3cc.replay import elements
 from r3cc.replay.content import Recorded, each_window
 from r3cc.replay.facts import KernelFacts
@@ -55,6 +55,9 @@ from r3cc.store.model import GlobalImage, Launch, Region
 
 _SLOWEST_RATIO = 50.0
 """A launch may take this many times the baseline's time before it counts as hung."""
+_PERTURBED_COPIES = 8
+"""Room that perturbing takes on the host, in sizes of the launch's memory: doubles of its numbers, and images."""
+
 _OWN_MEMORY = 1 << 30
 """Bytes of device memory kept free for code, windows and the cache flush."""
 _RESERVATION_GAP = 1 << 36
@@ -160,6 +163,7 @@ class ReplaySession:
         self._current: _Case | None = None
         self._source = PerturbedLaunches(source)
         self._perturbed: dict[_Case, _Case | None] = {}
+        self._unperturbed: set[_Case] = set()
         self._write_rate = 0.0
         with self._stage(Stage.PREPARE):
             recorded = source.launches()
@@ -244,7 +248,7 @@ class ReplaySession:
             else:
                 wanted = wanted if job.plan.race is None else blocks_in_all(_ratios(measured), job.plan.race)
         measured = [samples for samples in measured if samples.candidate]
-        message = message or _late(sampler)
+        message = message or _late(sampler) or self._not_perturbed(job)
         if mismatches:
             message = f"{case.launch.launch}: the result differs after repeated launches"
         return Measurement(
@@ -309,6 +313,13 @@ class ReplaySession:
         shapes = {(case.launch.grid, case.launch.block, case.launch.shared) for case in self._cases}
         return (len(known) == len(measured) or len(shapes) == 1) and is_lost(_ratios(known), race)
 
+    def _not_perturbed(self, job: Job) -> str:
+        """Says so where launches are too large to be perturbed."""
+        if not job.plan.perturbed or not self._unperturbed:
+            return ""
+        largest = max(case.memory.size for case in self._unperturbed) / (1 << 30)
+        return f"not checked on perturbed inputs: the host has no room for those of a launch on {largest:.1f} GiB"
+
     def _differences(self, candidate: Runnable) -> list[Mismatch]:
         """What a launch left that it should not have."""
         with self._stage(Stage.CHECK):
@@ -349,6 +360,9 @@ class ReplaySession:
         return self._perturbed[case]
 
     def _make_perturbed(self, case: _Case) -> _Case | None:
+        if case.memory.size * _PERTURBED_COPIES > _host_budget():
+            self._unperturbed.add(case)
+            return None
         with self._stage(Stage.REFERENCE):
             launch = self._source.perturb(case.launch, self._facts)
         if launch is None:
@@ -508,8 +522,8 @@ def _changed_bytes(source: LaunchSource, launch: Launch) -> int:
 
 
 def _host_budget() -> int:
-    """Memory of the host for images that have no room on the device: half of what nobody uses now."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // 2
+    """Memory of the host for images that have no room on the device: half of what can be had."""
+    return available_memory() // 2
 
 
 def _image_budget(device: Device, launches: Sequence[Launch]) -> int:

@@ -145,6 +145,15 @@ def test_what_is_no_code_object_is_a_launch_error(open_session, tmp_path):
     assert session.measure(Job(junk, LaunchConfiguration(), PLAN)).status is Status.LAUNCH_ERROR
 
 
+def test_what_is_too_large_to_be_perturbed_is_said_to_be(open_session, tmp_path, monkeypatch):
+    plan = TimingPlan(warmups=1, samples=2, perturbed=True)
+    assert measure(open_session(recorded()), tmp_path, "REMEMBERS", plan=plan).status is Status.MISMATCH
+    monkeypatch.setattr("r3cc.replay.session.available_memory", lambda: 1 << 20)
+    measured = measure(open_session(recorded()), tmp_path, "REMEMBERS", plan=plan)
+    assert measured.status is Status.OK
+    assert "not checked on perturbed inputs" in measured.message
+
+
 def test_memory_that_does_not_fit_at_all_is_one_sentence(open_session, device, monkeypatch):
     def full(ranges):
         if ranges:
