@@ -4,6 +4,7 @@
 #include "capture/cc1_command.h"
 #include "capture/codegen_facts.h"
 #include "capture/diagnostics.h"
+#include "capture/filter.h"
 #include "capture/handoff_file.h"
 #include "capture/prefix_map.h"
 #include "capture/static_variables.h"
@@ -145,7 +146,17 @@ PreservedAnalyses DeviceCapture::run(Module &M, ModuleAnalysisManager &) {
   std::optional<HandoffFile> Handoff = HandoffFile::forDevice();
   if (!Handoff || !Machine)
     return PreservedAnalyses::all(); // the host compilation says so, once
+  CaptureFilter Filter = wantsModuleOnly() ? CaptureFilter() : CaptureFilter::fromEnvironment();
+  if (!Filter.takesSource(sourcePath(currentCc1Command(), Handoff->userCommand())))
+    return PreservedAnalyses::all();
   Capture Captured = captureModule(M, *Machine, Tuning, Level);
+  json::Array Kernels;
+  for (json::Value &Kernel : *Captured.document.getArray("kernels"))
+    if (Filter.takesKernel(*Kernel.getAsObject()->getString("name")))
+      Kernels.push_back(std::move(Kernel));
+  if (Kernels.empty() && Filter.choosesKernels())
+    return PreservedAnalyses::all();
+  Captured.document["kernels"] = std::move(Kernels);
   raw_string_ostream(Captured.module.json) << json::Value(std::move(Captured.document));
   if (!Handoff->add(Captured.module))
     reportNotEmbedded(M, "no memory to hand it from the device to the host compilation");

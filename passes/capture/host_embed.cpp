@@ -4,6 +4,7 @@
 #include "capture/cc1_command.h"
 #include "capture/diagnostics.h"
 #include "capture/fat_binary.h"
+#include "capture/filter.h"
 #include "capture/handoff_file.h"
 #include "capture/note.h"
 #include "use/tuned_note.h"
@@ -48,13 +49,17 @@ PreservedAnalyses HostEmbed::run(Module &M, ModuleAnalysisManager &) {
   std::optional<FatBinary> Binary = findFatBinary(M);
   if (!Binary || !M.getTargetTriple().isOSBinFormatELF())
     return PreservedAnalyses::all();
+  Cc1Command Cc1 = currentCc1Command();
+  CaptureFilter Filter = CaptureFilter::fromEnvironment();
+  if (!Filter.takesSource(Cc1.input))
+    return PreservedAnalyses::all();
   std::optional<HandoffFile> Handoff = HandoffFile::forHost();
   if (!Handoff) {
     reportNotEmbedded(M, "compile with r3-clang or r3-clang++, device and host code in one command");
     return PreservedAnalyses::all();
   }
-  std::vector<CapturedModule> Modules = Handoff->take(currentCc1Command().unit());
-  if (Modules.empty())
+  std::vector<CapturedModule> Modules = Handoff->take(Cc1.unit());
+  if (Modules.empty() && !Filter.choosesKernels())
     reportNotEmbedded(M, "this command compiled no device code for it with R3's plugin");
   applyLaunchChanges(M, Modules);
   for (const CapturedModule &Captured : Modules)

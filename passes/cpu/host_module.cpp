@@ -127,7 +127,7 @@ private:
       return makeError(
           R3_UNSUPPORTED,
           "variable '" + G.getName() +
-              "' is defined in another unit: the cpu device takes modules built without -fgpu-rdc");
+              "' is defined in a unit whose IR the program does not carry");
     // Host code may write a __constant__ or const __device__ variable, whatever the device module says.
     // In HIP's modules what host code may write is marked.
     bool Settled = Device.getTargetTriple().isAMDGCN() && !G.isExternallyInitialized();

@@ -48,6 +48,11 @@ const char *r3_llvm_version(void);
  * and stores reached through that parameter; a parameter with several is left out ("mixed"). */
 r3_result *r3_describe(const uint8_t *bitcode, size_t size);
 
+/* request: {"sizes": [bytes, …]} of the units of relocatable device code (-fgpu-rdc), which lie one after
+ * another. Output: bitcode of all of them in one. report: {"undefined": [name, …]}: what they use and none of
+ * them defines. */
+r3_result *r3_link(const uint8_t *bitcode, size_t size, const char *request);
+
 /* request: {"kernel": name}. Output: bitcode with that kernel alone (architecture section 7: mutable internal
  * globals made external first, constants kept in order). */
 r3_result *r3_extract(const uint8_t *bitcode, size_t size, const char *request);

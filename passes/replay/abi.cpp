@@ -4,6 +4,7 @@
 #include "replay/compile.h"
 #include "replay/describe.h"
 #include "replay/extract.h"
+#include "replay/link.h"
 #include "replay/parse.h"
 #include "replay/result.h"
 #include "replay/specialise.h"
@@ -49,6 +50,11 @@ R3_EXPORT r3_result *r3_compile(const uint8_t *Bitcode, size_t Size, const char 
 R3_EXPORT r3_result *r3_extract(const uint8_t *Bitcode, size_t Size, const char *Request) {
   return answer(Request, parseKernelRequest,
                 [&](const KernelRequest &R) { return extractKernel(ArrayRef(Bitcode, Size), R); });
+}
+
+R3_EXPORT r3_result *r3_link(const uint8_t *Bitcode, size_t Size, const char *Request) {
+  return answer(Request, parseLinkRequest,
+                [&](const LinkRequest &R) { return linkUnits(ArrayRef(Bitcode, Size), R); });
 }
 
 R3_EXPORT r3_result *r3_specialise(const uint8_t *Bitcode, size_t Size, const char *Request) {

@@ -117,6 +117,19 @@ private:
     return true;
   }
 
+  static bool read(const json::Value &From, std::vector<uint64_t> &To) {
+    const json::Array *List = From.getAsArray();
+    if (!List)
+      return false;
+    for (const json::Value &Element : *List) {
+      std::optional<uint64_t> Number = Element.getAsUINT64();
+      if (!Number)
+        return false;
+      To.push_back(*Number);
+    }
+    return true;
+  }
+
   void check(bool Good, StringRef Key) {
     if (!Good)
       complain("has a value of the wrong type for \"" + Key + "\"");
@@ -220,6 +233,13 @@ Expected<CompileRequest> parseCompileRequest(StringRef JSON) {
 Expected<KernelRequest> parseKernelRequest(StringRef JSON) {
   KernelRequest Request;
   if (Error E = readRequest(JSON, "kernel request", [&](Fields &F) { F.required("kernel", Request.Kernel); }))
+    return E;
+  return Request;
+}
+
+Expected<LinkRequest> parseLinkRequest(StringRef JSON) {
+  LinkRequest Request;
+  if (Error E = readRequest(JSON, "link request", [&](Fields &F) { F.required("sizes", Request.Sizes); }))
     return E;
   return Request;
 }

@@ -28,6 +28,10 @@ struct KernelAttributes {
   std::optional<std::string> NumVGPR;           ///< AMD: most vector registers a thread
 };
 
+struct LinkRequest {
+  std::vector<uint64_t> Sizes; ///< bytes of each unit's bitcode
+};
+
 struct CompileRequest {
   std::string Pipeline;
   unsigned CodegenLevel = 3;
@@ -66,6 +70,7 @@ struct TargetRequest {
 
 llvm::Expected<CompileRequest> parseCompileRequest(llvm::StringRef JSON);
 llvm::Expected<KernelRequest> parseKernelRequest(llvm::StringRef JSON);
+llvm::Expected<LinkRequest> parseLinkRequest(llvm::StringRef JSON);
 llvm::Expected<SpecialiseRequest> parseSpecialiseRequest(llvm::StringRef JSON);
 llvm::Expected<TargetRequest> parsePipelineRequest(llvm::StringRef JSON);
 llvm::Expected<TargetRequest> parseListRequest(llvm::StringRef JSON);

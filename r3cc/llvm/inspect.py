@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.llvm.model import CompileRequest
+from r3cc.llvm.model import CompileRequest, ModuleDescription
 from r3cc.llvm.passes import Passes
 from r3cc.toolchain.disassemble import disassemble
 
@@ -25,6 +25,15 @@ class KernelIdentity(msgspec.Struct, frozen=True):
     """Kernel digest."""
     max_threads: int | None
     """Threads a block, None without bounds."""
+
+
+class LinkedUnits(msgspec.Struct, frozen=True):
+    """The module that units of relocatable device code make together."""
+
+    bitcode: bytes
+    description: ModuleDescription
+    undefined: tuple[str, ...]
+    """Device functions and variables that none of the units defines."""
 
 
 def kernel_ir(bitcode: bytes, kernel: str) -> str:
@@ -46,6 +55,19 @@ def kernel_remarks(bitcode: bytes, kernel: str, codegen: Mapping[str, Any]) -> t
 def kernel_identity(bitcode: bytes, kernel: str) -> KernelIdentity:
     """Digest and launch bounds of a kernel. Raises R3Error when the module has no such kernel."""
     return msgspec.json.decode(_in_process(_identify, bitcode, kernel), type=KernelIdentity)
+
+
+def link_units(units: Sequence[bytes]) -> LinkedUnits:
+    """The units of relocatable device code as one module. Raises R3Error where they don't fit together."""
+    head, _, bitcode = _in_process(_link, tuple(units)).partition(b"\n")
+    undefined, description = msgspec.json.decode(head, type=tuple[tuple[str, ...], ModuleDescription])
+    return LinkedUnits(bitcode, description, undefined)
+
+
+def _link(units: tuple[bytes, ...]) -> bytes:
+    passes = Passes()
+    bitcode, undefined = passes.link(units)
+    return msgspec.json.encode((undefined, passes.describe(bitcode))) + b"\n" + bitcode
 
 
 def _extract(bitcode: bytes, kernel: str) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,6 +72,12 @@ class Passes:
     def extract(self, bitcode: bytes, kernel: str) -> bytes:
         """Bitcode with that kernel alone, computing what it computed in the whole module."""
         return self._with_kernel(self._library.r3_extract, bitcode, kernel)[0]
+
+    def link(self, units: Sequence[bytes]) -> tuple[bytes, tuple[str, ...]]:
+        """Bitcode of the units of relocatable device code in one, and the names that they use and none defines."""
+        request = msgspec.json.encode({"sizes": [len(unit) for unit in units]})
+        output, report = self._with_request(self._library.r3_link, b"".join(units), request)
+        return output, _decode(report, dict[str, tuple[str, ...]])["undefined"]
 
     def specialise(self, bitcode: bytes, request: SpecialiseRequest) -> bytes:
         """Extracted bitcode with constants in place of what the request names."""
@@ -146,6 +152,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "r3_describe": ([ctypes.c_char_p, ctypes.c_size_t], ctypes.c_void_p),
         "r3_extract": (bitcode_call, ctypes.c_void_p),
         "r3_compile": (bitcode_call, ctypes.c_void_p),
+        "r3_link": (bitcode_call, ctypes.c_void_p),
         "r3_specialise": (bitcode_call, ctypes.c_void_p),
         "r3_lower_to_host": (bitcode_call, ctypes.c_void_p),
         "r3_host_without": (bitcode_call, ctypes.c_void_p),

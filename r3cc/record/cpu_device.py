@@ -9,6 +9,7 @@ from pathlib import Path
 from r3cc.errors import R3Error
 from r3cc.record.application import LoadedLibrary, loaded_libraries
 from r3cc.record.cpu_modules import prepare_modules
+from r3cc.record.linked_modules import linked_environment
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
 from r3cc.store.elf import is_elf
@@ -37,7 +38,11 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
             f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
             "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one; or HIP's, with -lamdhip64"
         )
-    return prepare_modules(binaries, store) | {"LD_PRELOAD": str(native_library(runtime))}
+    return (
+        prepare_modules(binaries, store)
+        | linked_environment(binaries, store)
+        | {"LD_PRELOAD": str(native_library(runtime))}
+    )
 
 
 def runtime_of(libraries: Sequence[LoadedLibrary]) -> str | None:

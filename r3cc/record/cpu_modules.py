@@ -17,8 +17,9 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.llvm import CompileRequest, Passes
+from r3cc.record.linked_modules import whole_modules
 from r3cc.store import Store
-from r3cc.store.binary import EmbeddedModule, read_binary
+from r3cc.store.binary import EmbeddedModule
 from r3cc.store.demangle import demangle
 from r3cc.toolchain.llvm import require_linker
 from r3cc.toolchain.native import native_library
@@ -34,7 +35,7 @@ def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
 
     Objects are cached in the store by content. Raises R3Error, with the reason, when a module cannot run there.
     """
-    modules = [module for binary in binaries for module in _own_modules(binary)]
+    modules = [module for binary in binaries for module in whole_modules(binary, store)]
     folder = store.cache / "cpu" / _program_key(modules)
     folder.mkdir(parents=True, exist_ok=True)
     missing = [module for module in modules if not (folder / f"{module.info['module']}.so").is_file()]
@@ -140,13 +141,6 @@ def _tuned_request(recorded: CompileRequest, kernel: Mapping[str, Any]) -> Compi
         "mllvm": recorded.mllvm + flags,
     }
     return msgspec.convert(msgspec.to_builtins(recorded) | given, CompileRequest, strict=False)
-
-
-def _own_modules(binary: Path) -> list[EmbeddedModule]:
-    modules = read_binary(binary)
-    if any(module.relocatable for module in modules):
-        raise R3Error(f"{binary} was built with -fgpu-rdc, which the cpu device does not take: build it without")
-    return modules
 
 
 def _program_key(modules: Sequence[EmbeddedModule]) -> str:

@@ -12,12 +12,13 @@ from pathlib import Path
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.record.application import check_preloadable, find_application, find_program
-from r3cc.record.cpu_device import cpu_environment
+from r3cc.record.application import check_preloadable, find_application, find_program, loaded_libraries
+from r3cc.record.cpu_device import binaries_with_modules, cpu_environment
 from r3cc.record.gpu import count_cuda_devices
 from r3cc.record.hip import hip_environment
 from r3cc.record.job import current_job
 from r3cc.record.launcher import run_program
+from r3cc.record.linked_modules import linked_environment
 from r3cc.record.options import RecordOptions, recorder_environment
 from r3cc.record.plan import Plan, plan_launches
 from r3cc.store import Store
@@ -88,6 +89,7 @@ def _prepare(
         front = hip_environment(application, store, device)
     else:
         front = cuda_environment(given_device, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        front |= linked_environment(binaries_with_modules(application, loaded_libraries(application)), store)
     recordings = Recordings(store.path / "recordings")
     job = current_job(os.environ)
     identifier, leads = (recordings.reserve(), True) if job is None else recordings.join(job.name)
