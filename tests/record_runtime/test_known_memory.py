@@ -57,6 +57,12 @@ def test_pointers_in_large_memory_are_found_on_the_device(bench: Bench) -> None:
     assert all(region.before != region.after for region in launch.regions)
 
 
+def test_managed_memory_is_found_on_the_device(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "farmanaged")
+    assert set(recorded.refusals(CHASE)) == {"managed memory"}
+    assert recorded.launches(CHASE) == []
+
+
 def test_a_change_that_arguments_do_not_lead_to_is_seen_on_the_device(bench: Bench) -> None:
     recorded = bench.record(bench.programs.dynamic, "hiddentable", **MANY)
     assert len(recorded.launches("_Z6hiddenm")) == 19

@@ -210,10 +210,10 @@ void tables(int launches) {
   std::printf("tables %g\n", sum(data, 1000));
 }
 
-/// A list whose nodes lie somewhere in large allocations; the last one's memory is small.
-void farList(int launches) {
+/// A list whose nodes lie somewhere in large allocations, but for the last one.
+void walkFar(CUdeviceptr last, int launches) {
   constexpr std::size_t Size = 3 << 20, At = (1 << 20) + 40;
-  CUdeviceptr nodes[] = {allocate(Size) + At, allocate(Size) + At, allocate(sizeof(Node))};
+  CUdeviceptr nodes[] = {allocate(Size) + At, allocate(Size) + At, last};
   allocate(Size); // nothing leads there
   for (int i = 0; i < 3; ++i) {
     Node node{i < 2 ? reinterpret_cast<Node *>(nodes[i + 1]) : nullptr, double(i)};
@@ -223,9 +223,16 @@ void farList(int launches) {
     void *list[] = {&nodes[0]};
     launch(function("_Z5chaseP4Node"), list);
   }
-  Node last;
-  CHECK(cuMemcpyDtoH_v2(&last, nodes[2], sizeof(last)));
-  std::printf("far %g\n", last.value);
+  Node end;
+  CHECK(cuMemcpyDtoH_v2(&end, last, sizeof(end)));
+  std::printf("far %g\n", end.value);
+}
+
+void farList(int launches) { walkFar(allocate(sizeof(Node)), launches); }
+void farManaged(int launches) {
+  CUdeviceptr last;
+  CHECK(cuMemAllocManaged(&last, sizeof(Node), CU_MEM_ATTACH_GLOBAL));
+  walkFar(last, launches);
 }
 
 void writeHidden(CUdeviceptr data, int launches) {
@@ -603,6 +610,7 @@ int main(int count, char **arguments) {
                                                               {"hiddentable", hiddenTable},
                                                               {"tables", tables},
                                                               {"farlist", farList},
+                                                              {"farmanaged", farManaged},
                                                               {"fill", fill},
                                                               {"levels", levels},
                                                               {"managed", managed},
