@@ -12,6 +12,7 @@ from r3cc.cli.options import DeviceName, json_option, store_option
 from r3cc.cli.output import counted, human_bytes, human_time, print_json, print_table, say
 from r3cc.errors import R3Error, UsageError
 from r3cc.mlir.importing import import_mlir
+from r3cc.mlir.translate import BITCODE, MLIR
 from r3cc.record.run import choose_device
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
@@ -22,8 +23,6 @@ from r3cc.store.recordings import Recordings
 from r3cc.store.search import Search
 from r3cc.store.verify import StoreReport
 from r3cc.store.verify import verify as verify_store
-
-MLIR_SUFFIX = ".mlir"
 
 
 @click.group()
@@ -119,19 +118,20 @@ def export_(store: Path, given: str, output: Path | None, redact: bool) -> None:
 @click.option(
     "--launches",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="For a file of MLIR: how its kernels are launched, and on what.",
+    help="For MLIR and bitcode: how the kernels are launched, and on what.",
 )
-@click.option("--device", type=DeviceName(), envvar="R3_DEVICE", help="For a file of MLIR: where. [default: cuda:0]")
+@click.option("--device", type=DeviceName(), envvar="R3_DEVICE", help="For MLIR and bitcode: where.  [default: cuda:0]")
 def import_(store: Path, file: Path, launches: Path | None, device: str | None) -> None:
     """Take a file of `r3 store export` into the store; what the store has already stays as it is.
 
-    A file of MLIR (`.mlir`) becomes a recording: its kernels are launched once, as the JSON of --launches says.
+    A file of MLIR (`.mlir`), or of LLVM bitcode (`.bc`), becomes a recording: its kernels are launched once, as the
+    JSON of --launches says.
     """
-    if file.suffix == MLIR_SUFFIX:
+    if file.suffix in (MLIR, BITCODE):
         _import_mlir(store, file, launches, device)
         return
     if launches or device:
-        raise UsageError(f"--launches and --device are for files of MLIR, and {file} is none: it ends in {file.suffix}")
+        raise UsageError(f"--launches and --device are for files of MLIR and bitcode, and {file} is neither")
     with Store.create(store) as opened:
         found = import_file(opened, file)
     for name in found.known:

@@ -21,7 +21,7 @@ from r3cc.farm.process import Failed, ProcessLost, SupervisedProcess
 from r3cc.llvm import KernelDescription, ModuleDescription, Passes
 from r3cc.mlir.launches import Plan, PlannedLaunch, dimensions, pack_arguments, read_plan
 from r3cc.mlir.runner import Memory, RunAnswer, RunRequest
-from r3cc.mlir.translate import FEATURES, require_mlir, translate
+from r3cc.mlir.translate import FEATURES, compiler_of, translate
 from r3cc.replay.compile import CodeRequest, CompileSetup, write_whole
 from r3cc.store import Store
 from r3cc.store.model import Recording
@@ -80,7 +80,7 @@ def _module(bitcode: bytes, source: Path, architecture: str) -> ImportedModule:
         "source_sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
         "directory": str(source.absolute().parent),
         "command": [],
-        "compiler": f"mlir-opt {require_mlir().version}",
+        "compiler": compiler_of(source),
         "codegen": _codegen(architecture),
         "kernels": [msgspec.to_builtins(_described(kernel)) for kernel in description.kernels],
         "globals": [msgspec.to_builtins(each) for each in description.globals],

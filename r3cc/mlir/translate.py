@@ -1,4 +1,7 @@
-"""From a file of MLIR to LLVM IR at the capture point, by LLVM's own programs (Debian: mlir-22-tools)."""
+"""From a file of MLIR to LLVM IR at the capture point, by LLVM's own programs (Debian: mlir-22-tools).
+
+Compilers that have LLVM IR already give its bitcode.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.llvm import LLVM_MAJOR, find_llvm_program
 from r3cc.toolchain.tool import Tool
 
+MLIR, BITCODE = ".mlir", ".bc"
+"""Suffixes of the files that are taken."""
 FEATURES = "+ptx87"
 """PTX that ptxas of CUDA 12.9 and later reads."""
 _TIMEOUT_S = 300
@@ -28,11 +33,18 @@ def require_mlir() -> Tool:
     return found
 
 
+def compiler_of(source: Path) -> str:
+    """What made the IR of a file, as far as it is known."""
+    return "" if source.suffix == BITCODE else f"mlir-opt {require_mlir().version}"
+
+
 def translate(source: Path, architecture: str) -> list[bytes]:
     """Bitcode of each GPU module of a file, not optimised: of its ``gpu.module``s, else of itself as LLVM dialect.
 
-    Raises R3Error with the tool's own first error.
+    A file of bitcode is one module as it is. Raises R3Error with the tool's own first error.
     """
+    if source.suffix == BITCODE:
+        return [source.read_bytes()]
     options = f"cubin-chip={architecture} cubin-features={FEATURES} cubin-format=offloading opt-level=0"
     cuda = find_cuda()
     environment = {**os.environ, **({"CUDA_ROOT": str(cuda.path)} if cuda else {})}  # where it looks for libdevice

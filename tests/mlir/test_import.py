@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from r3cc.cli import r3
+from r3cc.mlir.translate import translate
 from r3cc.store import Store
 from r3cc.toolchain.llvm import find_llvm_program
 from tests.replay.cpu_kernels import needs_cpu_device
@@ -99,6 +100,18 @@ def test_a_kernel_of_the_llvm_dialect(tmp_path: Path, llvm_dialect: tuple[Path, 
         (launch,) = opened.launches(opened.find_kernel("twice", None))
         content = opened.image(launch.regions[0].after, launch.regions[0].size).tobytes()
     assert np.array_equal(np.frombuffer(content), 2 * np.arange(50.0))
+
+
+def test_bitcode_of_any_compiler(tmp_path: Path, llvm_dialect: tuple[Path, Path]) -> None:
+    (content,) = translate(llvm_dialect[0], "sm_90")
+    bitcode = tmp_path / "twice.bc"
+    bitcode.write_bytes(content)
+    done = import_into(tmp_path / "store", bitcode, llvm_dialect[1])
+    assert done.exit_code == 0, done.output
+    answer = invoke("replay", "--store", tmp_path / "store", "--json", "--samples", 1, "twice")
+    assert json.loads(answer.stdout)["status"] == "ok"
+    bitcode.write_text("no bitcode")
+    assert "not a module that LLVM" in import_into(tmp_path / "store", bitcode, llvm_dialect[1]).stderr
 
 
 @pytest.mark.parametrize(
