@@ -16,6 +16,8 @@ from r3cc.store.elf import is_elf
 from r3cc.toolchain.native import native_library
 
 CUDART = re.compile(r"libcudart\.so\.(\d+)")
+DRIVER = "cpu/driver/libcuda.so.1"
+"""Stands in for the CUDA driver in programs that are linked with it."""
 HIP = re.compile(r"libamdhip64\.so\.(\d+)")
 SYSTEM_FOLDERS = (Path("/lib"), Path("/usr/lib"), Path("/lib64"), Path("/usr/lib64"))
 
@@ -38,10 +40,11 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
             f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
             "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one; or HIP's, with -lamdhip64"
         )
+    preloaded = [runtime, *(DRIVER for library in libraries if library.name == "libcuda.so.1")]
     return (
         prepare_modules(binaries, store)
         | linked_environment(binaries, store)
-        | {"LD_PRELOAD": str(native_library(runtime))}
+        | {"LD_PRELOAD": ":".join(str(native_library(name)) for name in preloaded)}
     )
 
 

@@ -29,7 +29,6 @@ int cudaEventCreateWithFlags(void **event, unsigned flags);
 int cudaEventDestroy(void *event);
 int cudaEventRecord(void *event, void *stream);
 int cudaEventElapsedTime(float *milliseconds, void *start, void *end);
-const char *cudaGetErrorName(int error);
 const char *cudaGetErrorString(int error);
 }
 
@@ -43,6 +42,32 @@ char context; // there is one context; its address is its handle
 void *pointer(Address address) { return reinterpret_cast<void *>(address); }
 
 int onDevice(int device) { return device == 0 ? Success : InvalidDevice; }
+
+struct ErrorName {
+  int error;
+  const char *name;
+};
+
+// CUresult, as far as these entries give it.
+const char *errorName(int error) {
+  constexpr ErrorName Names[] = {{Success, "CUDA_SUCCESS"},
+                                 {InvalidValue, "CUDA_ERROR_INVALID_VALUE"},
+                                 {MemoryAllocation, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                 {InitializationError, "CUDA_ERROR_NOT_INITIALIZED"},
+                                 {NoDevice, "CUDA_ERROR_NO_DEVICE"},
+                                 {InvalidDevice, "CUDA_ERROR_INVALID_DEVICE"},
+                                 {InvalidKernelImage, "CUDA_ERROR_INVALID_IMAGE"},
+                                 {InvalidResourceHandle, "CUDA_ERROR_INVALID_HANDLE"},
+                                 {NotReady, "CUDA_ERROR_NOT_READY"},
+                                 {IllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                 {Assert, "CUDA_ERROR_ASSERT"},
+                                 {LaunchFailure, "CUDA_ERROR_LAUNCH_FAILED"},
+                                 {NotSupported, "CUDA_ERROR_NOT_SUPPORTED"}};
+  for (const ErrorName &known : Names)
+    if (known.error == error)
+      return known.name;
+  return "CUDA_ERROR_UNKNOWN";
+}
 
 template <typename T> int give(T *where, T value) {
   if (!where)
@@ -192,7 +217,7 @@ R3CPU_EXPORT int cuEventElapsedTime_v2(float *milliseconds, void *start, void *e
 }
 
 // Errors, and what profilers listen to.
-R3CPU_EXPORT int cuGetErrorName(int error, const char **name) { return give(name, cudaGetErrorName(error)); }
+R3CPU_EXPORT int cuGetErrorName(int error, const char **name) { return give(name, errorName(error)); }
 R3CPU_EXPORT int cuGetErrorString(int error, const char **text) {
   return give(text, cudaGetErrorString(error));
 }
