@@ -41,7 +41,7 @@ BASELINE_PLAN = TimingPlan(samples=8, held_out=True)
 _Depth = tuple[bool, bool, int]
 ALL_CUDA = "cuda:*"
 """Every GPU of one model: ratios to a baseline beside them may be compared."""
-_MeasureKey = tuple[str, LaunchConfiguration, _Depth]
+_MeasureKey = tuple[str, LaunchConfiguration, _Depth, frozenset[int]]
 
 
 class LocalEvaluator:
@@ -124,9 +124,7 @@ class LocalEvaluator:
         return self._baseline.result()
 
     def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
-        """Queue a candidate. What takes recorded arguments for granted is not asked about others."""
-        if candidate.specialisation.arguments:
-            plan = msgspec.structs.replace(plan, perturbed=False)
+        """Queue a candidate."""
         key = (candidate.id, _depth(plan))
         with self._lock:
             if key not in self._evaluations or _lost(self._evaluations[key]):
@@ -146,13 +144,14 @@ class LocalEvaluator:
         if code.path is None:
             future.set_result(_evaluation(candidate, code, Measurement(code.status, code.message)))
             return
-        measured = self._measurement(code, candidate.launch, plan)
+        measured = self._measurement(code, candidate, plan)
         after(measured, future, lambda result: future.set_result(_evaluation(candidate, code, result)))
 
-    def _measurement(self, code: CodeObject, launch: LaunchConfiguration, plan: TimingPlan) -> Future[Measurement]:
+    def _measurement(self, code: CodeObject, candidate: Candidate, plan: TimingPlan) -> Future[Measurement]:
         assert code.path is not None and code.object_hash is not None
-        key = (code.object_hash, launch, _depth(plan))
-        job = Job(code.path, launch, plan)
+        fixed = frozenset(index for index, _ in candidate.specialisation.arguments)
+        key = (code.object_hash, candidate.launch, _depth(plan), fixed if plan.perturbed else frozenset())
+        job = Job(code.path, candidate.launch, plan, fixed)
         with self._lock:
             if key not in self._measurements or _lost(self._measurements[key]):
                 future = self._measurements[key] = Future()

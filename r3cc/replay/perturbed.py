@@ -59,8 +59,15 @@ class PerturbedLaunches:
         self._images[key] = content
         return key
 
-    def perturb(self, launch: Launch, facts: KernelFacts) -> Launch | None:
-        """The launch on other data, nothing changed by it yet; None where nothing of it can be perturbed."""
+    def forget(self) -> None:
+        """Drop all new images."""
+        self._images.clear()
+
+    def perturb(self, launch: Launch, facts: KernelFacts, fixed: frozenset[int] = frozenset()) -> Launch | None:
+        """The launch on other data, nothing changed by it yet; None where nothing of it can be perturbed.
+
+        Arguments with the indices ``fixed`` keep their values.
+        """
         random = np.random.default_rng(SEED)
         elements = region_elements(launch, facts.parameter_elements)
         written = _only_written(launch, facts)
@@ -82,7 +89,7 @@ class PerturbedLaunches:
             variables.append(msgspec.structs.replace(variable, before=key, after=key))
         changed = msgspec.structs.replace(
             launch,
-            arguments=_perturb_arguments(launch, facts, random),
+            arguments=_perturb_arguments(launch, facts, fixed, random),
             regions=tuple(regions),
             globals=tuple(variables),
         )
@@ -128,10 +135,10 @@ def _encode(values: npt.NDArray[np.float64], element: str) -> Bytes:
     return encoded
 
 
-def _perturb_arguments(launch: Launch, facts: KernelFacts, random: np.random.Generator) -> bytes:
+def _perturb_arguments(launch: Launch, facts: KernelFacts, fixed: frozenset[int], random: np.random.Generator) -> bytes:
     arguments = bytearray(launch.arguments)
     for index, kind in facts.scalars.items():
-        if kind in _SCALARS and index < len(launch.parameters):
+        if kind in _SCALARS and index not in fixed and index < len(launch.parameters):
             place = launch.parameters[index]
             value = np.frombuffer(arguments, _SCALARS[kind], 1, place.offset)
             if np.isfinite(value[0]):

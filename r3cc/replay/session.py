@@ -82,6 +82,8 @@ class Job(msgspec.Struct, frozen=True):
     code: Path
     launch: LaunchConfiguration
     plan: TimingPlan
+    fixed: frozenset[int] = frozenset()
+    """Indices of arguments whose recorded values the code takes for granted: perturbed inputs keep them."""
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -163,6 +165,7 @@ class ReplaySession:
         self._current: _Case | None = None
         self._source = PerturbedLaunches(source)
         self._perturbed: dict[_Case, _Case | None] = {}
+        self._fixed: frozenset[int] = frozenset()
         self._unperturbed: set[_Case] = set()
         self._write_rate = 0.0
         with self._stage(Stage.PREPARE):
@@ -207,6 +210,7 @@ class ReplaySession:
         resources = function.resources
         checks = [(case, "the recorded result") for case in reversed(cases)]
         if job.plan.perturbed:
+            self._keep_arguments(job.fixed & self._facts.scalars.keys())  # of the others none is perturbed
             made = (self._perturbed_case(case) for case in reversed(cases))
             checks += [(case, "the original kernel's result on perturbed inputs") for case in made if case]
         for number, (case, reference) in enumerate(checks):
@@ -347,6 +351,13 @@ class ReplaySession:
         message = f"too good: {time_ns:.0f} ns a launch, but {least}"
         return msgspec.structs.replace(measured, status=Status.REJECTED, message=message)
 
+    def _keep_arguments(self, fixed: frozenset[int]) -> None:
+        """Perturbed inputs are those of one set of fixed arguments at a time: they take memory."""
+        if fixed != self._fixed:
+            self._perturbed.clear()
+            self._source.forget()
+            self._fixed = fixed
+
     def _perturbed_case(self, case: _Case) -> _Case | None:
         """The launch on perturbed inputs, with what the original kernel makes of them; None if it has none.
 
@@ -364,7 +375,7 @@ class ReplaySession:
             self._unperturbed.add(case)
             return None
         with self._stage(Stage.REFERENCE):
-            launch = self._source.perturb(case.launch, self._facts)
+            launch = self._source.perturb(case.launch, self._facts, self._fixed)
         if launch is None:
             return None
         unanswered = self._case_of(case, launch)

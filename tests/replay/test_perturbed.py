@@ -79,6 +79,24 @@ def test_memory_that_is_only_written_holds_noise():
     assert perturbed([X, Y, X + 16], facts) is None, "another parameter may read it"
 
 
+def test_arguments_that_the_code_takes_for_granted_keep_their_values():
+    source = MemoryLaunches()
+    numbers = np.linspace(1.0, 2.0, 64)
+    arguments = np.array([2.0, 3.0]).tobytes() + np.array([X], np.uint64).tobytes()
+    launch = make_launch([source.region(X, numbers, numbers)], (), arguments, (8, 8, 8))
+    facts = KernelFacts("test", {2: "double"}, scalars={0: "double", 1: "double"})
+    made = PerturbedLaunches(source)
+    free, held = made.perturb(launch, facts), made.perturb(launch, facts, frozenset({1}))
+    first, second = (np.frombuffer(each.arguments, np.float64, 2) for each in (free, held))
+    assert (first != [2.0, 3.0]).all()
+    assert second[0] != 2.0 and second[1] == 3.0
+    key = held.regions[0].before
+    assert (np.frombuffer(made.image(key, numbers.nbytes), np.float64) != numbers).any()
+    made.forget()
+    with pytest.raises(KeyError):
+        made.image(key, numbers.nbytes)
+
+
 @pytest.fixture
 def lane(tmp_path):
     lanes = []
