@@ -15,7 +15,7 @@ from r3cc.toolchain.native import prefixes
 CORE = Path(__file__).parents[2] / "record_runtime/core"
 HEADERS = [Path("/usr/include") / name for name in ("zstd.h", "xxhash.h", "nlohmann/json.hpp")]
 PARTS = (
-    *("capture", "counts", "documents", "log", "pack", "plan"),
+    *("capture", "counts", "documents", "log", "pack", "parallel", "plan"),
     *("ranks", "reach", "recorder", "scalar_classes"),
 )
 THREADS, LAUNCHES = 8, 40

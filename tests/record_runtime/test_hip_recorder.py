@@ -20,6 +20,8 @@ from tests.cpu.test_hip import PROGRAM, ROOT, build
 SOURCE = r"""
 #include <hip/hip_runtime.h>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 __device__ int calls;
 __global__ void scale(float *out, const float *in, float by, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -50,8 +52,16 @@ int main() {
   for (int i = 0; i < 64; ++i)
     pinned[i] = 1;
   doubled<<<1, 64>>>(pinned);
+  for (auto &file : std::filesystem::directory_iterator(std::getenv("R3_CPU_MODULES"))) {
+    hipModule_t module;
+    hipFunction_t function;
+    void *arguments[] = {&out};
+    if (file.path().extension() == ".so" && !hipModuleLoad(&module, file.path().c_str()) &&
+        !hipModuleGetFunction(&function, module, "_Z7doubledPf"))
+      hipModuleLaunchKernel(function, 1, 1, 1, 5, 1, 1, 0, nullptr, arguments, nullptr);
+  }
   hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost);
-  std::printf("%g %g\n", host[10], pinned[63]);
+  std::printf("%g %g %g\n", host[4], host[5], pinned[63]);
   return hipFree(in) || hipFree(out) || hipHostFree(pinned) || hipFree(out) == hipSuccess;
 }
 """
@@ -76,13 +86,17 @@ def test_launches_are_recorded_with_their_memory(tmp_path: Path) -> None:
     program = build(source, tmp_path / "scale", "--offload-arch=gfx90a")
     done = r3("hip5", "record", "--every", 1, "--device", "hip:0", "--store", store, "--", program)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "40 2\n"
+    assert done.stdout == "32 20 2\n"
     with Store.open(store) as opened:
         (process,) = opened.processes(None)
         assert process.device == "hip:0" and process.architecture == "gfx90a"
-        scale, doubled = (opened.find_kernel(name, None) for name in ("scale", "doubled"))
+        scale = opened.find_kernel("scale", None)
+        doubled, loaded = sorted(
+            (each for each in opened.kernels(None) if each.name == "_Z7doubledPf"), key=lambda each: -len(each.module)
+        )
         assert (scale.launches, scale.recorded, scale.device) == (3, 3, "hip:0")
         assert [(each.reason, each.launches) for each in doubled.not_recordable] == [("pinned host memory", 1)]
+        assert [each.reason for each in loaded.not_recordable] == ["the program loaded its module itself"]
         for factor, launch in enumerate(opened.launches(scale), start=2):
             assert [each.address >> 30 for each in launch.regions] == [0x600000000000 >> 30] * 2
             assert launch.time_ns > 0

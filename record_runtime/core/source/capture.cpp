@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "capture.h"
+#include "parallel.h"
 
 #include <algorithm>
+#include <atomic>
 
 using namespace r3;
 
@@ -27,16 +29,21 @@ Key putList(PackWriter &pack, const Image &image) {
 const char *const Capture::ChangedUnreached =
     "it changes memory that its arguments don't lead to; later launches are recorded with all memory";
 
-/// Calls `use` for each chunk of device memory, in order.
-bool Capture::eachChunk(std::uint64_t address, std::uint64_t size, const Use &use) {
+/// Calls `use` for each chunk of device memory, several at a time, and `then` for the piece that held them.
+bool Capture::eachChunk(std::uint64_t address, std::uint64_t size, const UseChunk &use,
+                        const UsePiece &then) {
   for (std::uint64_t done = 0; done < size;) {
     std::size_t part = std::min<std::uint64_t>(size - done, Memory::ViewBytes);
     const std::uint8_t *bytes = memory.view(address + done, part);
     if (!bytes)
       return false;
     copiedBytes += part;
-    for (std::size_t at = 0; at < part; at += ChunkBytes)
-      use(bytes + at, std::min(ChunkBytes, part - at));
+    std::size_t first = done / ChunkBytes;
+    inParallel(chunksOf(part), snapshotThreads(), [&](std::size_t i) {
+      use(first + i, bytes + i * ChunkBytes, std::size_t(chunkSize(part, i)));
+    });
+    if (then)
+      then(bytes, part);
     done += part;
   }
   return true;
@@ -70,16 +77,17 @@ bool Capture::readOnDevice(CapturedMemory &target) {
 }
 
 bool Capture::readByView(CapturedMemory &target, Keep keep, Reach *scanner) {
-  target.before.clear();
-  target.before.reserve(chunksOf(target.size));
-  bool complete = eachChunk(target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
-    Key key = chunkKey(bytes, size);
-    target.before.push_back(key);
+  target.before.assign(chunksOf(target.size), Key());
+  auto keyed = [&](std::size_t index, const std::uint8_t *bytes, std::size_t size) {
+    target.before[index] = chunkKey(bytes, size);
     if (keep == Keep::Content)
-      pack.put(key, bytes, size);
-    if (scanner && key != Key())
+      pack.put(target.before[index], bytes, size);
+  };
+  auto scanned = [&](const std::uint8_t *bytes, std::size_t size) {
+    if (scanner)
       scanner->scan(bytes, size, Reach::Source::Memory);
-  });
+  };
+  bool complete = eachChunk(target.address, target.size, keyed, scanned);
   if (complete && keep == Keep::Content)
     target.beforeList = putList(pack, target.before);
   return complete;
@@ -110,14 +118,17 @@ bool Capture::keysOf(const CapturedMemory &target, const std::vector<Fingerprint
 /// Copies chunks [first, first + count).
 bool Capture::store(const CapturedMemory &target, const std::vector<Fingerprint> &fingerprints,
                     std::size_t first, std::size_t count) {
-  std::size_t at = first;
   std::uint64_t offset = std::uint64_t(first) * ChunkBytes;
   std::uint64_t size = std::min<std::uint64_t>(target.size - offset, std::uint64_t(count) * ChunkBytes);
-  return eachChunk(target.address + offset, size, [&](const std::uint8_t *bytes, std::size_t part) {
-    Key key = chunkKey(bytes, part);
-    pack.put(key, bytes, part);
-    known.add(fingerprints[at++], part, key);
-  });
+  Image keys(count);
+  bool complete = eachChunk(target.address + offset, size,
+                            [&](std::size_t index, const std::uint8_t *bytes, std::size_t part) {
+                              keys[index] = chunkKey(bytes, part);
+                              pack.put(keys[index], bytes, part);
+                            });
+  for (std::size_t i = 0; complete && i < count; ++i)
+    known.add(fingerprints[first + i], chunkSize(target.size, first + i), keys[i]);
+  return complete;
 }
 
 std::optional<std::string> Capture::prologue(SnapshotKind kind,
@@ -179,14 +190,13 @@ bool Capture::reread(CapturedMemory &target) {
 }
 
 bool Capture::rereadByView(CapturedMemory &target, Image &after) {
-  after.clear();
-  after.reserve(target.before.size());
-  return eachChunk(target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
-    Key key = chunkKey(bytes, size);
-    if (key != target.before[after.size()])
-      pack.put(key, bytes, size);
-    after.push_back(key);
-  });
+  after.assign(target.before.size(), Key());
+  return eachChunk(target.address, target.size,
+                   [&](std::size_t index, const std::uint8_t *bytes, std::size_t size) {
+                     after[index] = chunkKey(bytes, size);
+                     if (after[index] != target.before[index])
+                       pack.put(after[index], bytes, size);
+                   });
 }
 
 /// Whether memory is as digest() found it; nothing if that can't be told.
@@ -195,11 +205,12 @@ std::optional<bool> Capture::isUnchanged(const CapturedMemory &target) {
     std::vector<Fingerprint> now = fingerprintsOf(target);
     return now.empty() ? std::nullopt : std::optional(now == target.fingerprints);
   }
-  bool same = true;
-  std::size_t chunk = 0;
-  if (!eachChunk(target.address, target.size, [&](const std::uint8_t *bytes, std::size_t size) {
-        same = chunkKey(bytes, size) == target.before[chunk++] && same;
-      }))
+  std::atomic<bool> same{true};
+  if (!eachChunk(target.address, target.size,
+                 [&](std::size_t index, const std::uint8_t *bytes, std::size_t size) {
+                   if (chunkKey(bytes, size) != target.before[index])
+                     same = false;
+                 }))
     return std::nullopt;
   return same;
 }

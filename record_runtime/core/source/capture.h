@@ -53,8 +53,9 @@ public:
 
 private:
   enum class Keep { Content, DigestOnly };
-  using Use = std::function<void(const std::uint8_t *bytes, std::size_t size)>;
-  bool eachChunk(std::uint64_t address, std::uint64_t size, const Use &use);
+  using UseChunk = std::function<void(std::size_t index, const std::uint8_t *bytes, std::size_t size)>;
+  using UsePiece = std::function<void(const std::uint8_t *bytes, std::size_t size)>;
+  bool eachChunk(std::uint64_t address, std::uint64_t size, const UseChunk &use, const UsePiece &then = {});
   bool read(CapturedMemory &target);
   std::vector<Fingerprint> fingerprintsOf(const CapturedMemory &target);
   bool readOnDevice(CapturedMemory &target);
