@@ -66,7 +66,10 @@ BUILD_WITH = (
 )
 @click.option("--quota", type=Size(), help="Stop recording at this size (20G).  [default: a quarter of the free disk]")
 @click.option(
-    "--device", type=DeviceName(), envvar="R3_DEVICE", help="cpu or cuda:N.  [default: the application's GPU]"
+    "--device",
+    type=DeviceName(),
+    envvar="R3_DEVICE",
+    help="cpu, cuda:N or hip:N.  [default: the application's NVIDIA GPU]",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- APP [ARGS]...")
 def record(
@@ -98,6 +101,8 @@ def record(
             print_environment(prepare_elsewhere(opened, command, options, device, guide))
             return 0
         prepared = prepare(opened, command, options, device, guide)
+        for problem in prepared.problems:
+            say(f"{problem}; they are recorded one by one")
         if prepared.guide is not None:
             say(f"launches are chosen by the times of {prepared.guide.id} (--guide none: without)")
         finished = run(opened, command, prepared)

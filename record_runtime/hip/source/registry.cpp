@@ -21,6 +21,13 @@ void Registry::addVariable(void **binary, const void *shadow, const char *name) 
   shadows_[{wrappers_[binary], name}] = shadow;
 }
 
+void Registry::addModuleFunction(const void *handle, const char *name) {
+  std::lock_guard lock(mutex_);
+  Function &function = functions_[handle];
+  function = Function();
+  function.name = name;
+}
+
 Function *Registry::function(const void *stub, const std::string &architecture, const std::string &device,
                              Recorder &recorder) {
   std::lock_guard lock(mutex_);
@@ -45,7 +52,10 @@ void Registry::resolve(Function &function, const std::string &architecture, cons
   description.name = function.name;
   description.device = device;
   const NoteKernel *described = nullptr;
-  for (const Note *note : notes_.byWrapper(function.wrapper)) {
+  std::vector<const Note *> notes;
+  if (function.wrapper)
+    notes = notes_.byWrapper(function.wrapper);
+  for (const Note *note : notes) {
     if (note->architecture != architecture || !(described = note->kernel(function.name)))
       continue;
     recorder.addModule(*note);
@@ -58,9 +68,10 @@ void Registry::resolve(Function &function, const std::string &architecture, cons
   if (described) {
     function.parameters = description.parameters = described->parameters;
   } else {
-    std::string binary = objectPath(function.wrapper);
-    description.module = "foreign:" + binary;
-    description.notRecordable = "its binary carries no IR for " + architecture;
+    std::string binary = function.wrapper ? objectPath(function.wrapper) : "";
+    description.module = "foreign:" + (function.wrapper ? binary : "loaded module");
+    description.notRecordable = function.wrapper ? "its binary carries no IR for " + architecture
+                                                 : "the program loaded its module itself";
     recorder.addForeignModule(description.module, binary);
   }
   function.kernel = &recorder.addKernel(description);

@@ -14,7 +14,7 @@ namespace r3::hip {
 
 /// A kernel as the program names it.
 struct Function {
-  const void *wrapper = nullptr; ///< its fat binary's
+  const void *wrapper = nullptr; ///< its fat binary's; null in a module that the program loaded
   std::string name;
   bool resolved = false;
   Kernel *kernel = nullptr; ///< its counts
@@ -28,8 +28,10 @@ public:
   void addBinary(void **handle, const void *wrapper);
   void addFunction(void **binary, const void *stub, const char *name);
   void addVariable(void **binary, const void *shadow, const char *name);
+  /// A kernel of a module that the program loaded itself, by its handle.
+  void addModuleFunction(const void *handle, const char *name);
 
-  /// The kernel behind a host stub, its counts made; null for a stub that was not registered.
+  /// The kernel behind a host stub or a handle, its counts made; null for one that is not known.
   Function *function(const void *stub, const std::string &architecture, const std::string &device,
                      Recorder &recorder);
   /// The host shadow of a variable of the function's binary; null without.

@@ -56,6 +56,29 @@ R3_HIP_EXPORT Error hipExtLaunchKernel(const void *stub, LaunchDim3 grid, Launch
   return session ? session->launch({stub, geometryOf(grid, block, shared), arguments, stream}, call) : call();
 }
 
+R3_HIP_EXPORT Error hipModuleGetFunction(void **function, void *module, const char *name) {
+  static auto *real = next<Error(void **, void *, const char *)>("hipModuleGetFunction");
+  Session *session = Session::active();
+  Error result = real(function, module, name);
+  if (session && result == Success)
+    session->registry().addModuleFunction(*function, name);
+  return result;
+}
+
+R3_HIP_EXPORT Error hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                          unsigned block_x, unsigned block_y, unsigned block_z,
+                                          unsigned shared, void *stream, void **arguments, void **extra) {
+  static auto *real = next<Error(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 void *, void **, void **)>("hipModuleLaunchKernel");
+  auto call = [&] {
+    return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments,
+                extra);
+  };
+  Session *session = Session::active();
+  Geometry geometry{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
+  return session ? session->launch({function, geometry, arguments, stream}, call) : call();
+}
+
 R3_HIP_EXPORT Error hipStreamBeginCapture(void *stream, int mode) {
   static auto *real = next<Error(void *, int)>("hipStreamBeginCapture");
   Session *session = Session::active();
