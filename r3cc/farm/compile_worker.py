@@ -9,6 +9,7 @@ from r3cc.errors import R3Error
 from r3cc.farm.process import Failed, open_line
 from r3cc.replay.compile import CodeObject, CodeRequest, CompileFailure, Compiler, CompileSetup, variant_setup
 from r3cc.replay.facts import KernelFacts
+from r3cc.replay.model import Status
 from r3cc.replay.targets import open_target
 
 _KEPT_VARIANTS = 8
@@ -62,5 +63,7 @@ def _answer(revisions: _Revisions, request: object) -> CodeObject | KernelFacts 
         return revisions.target.facts()
     except CompileFailure as failure:
         return CodeObject(failure.status, str(failure))
+    except OSError as error:  # a full disk, say: no fault of the candidate, which may be asked for again
+        return CodeObject(Status.WORKER_LOST, f"the cache of code objects cannot be written: {error}")
     except R3Error as error:
         return Failed(str(error))
