@@ -23,7 +23,8 @@ def launch_rule(
     """
     if wanted.block is None and wanted.grid is None:
         return None
-    shapes = {Shape(each.grid, each.block, each.shared): None for each in launches}
+    served = [each for each in launches if not wanted.shapes or (each.grid, each.block, each.shared) in wanted.shapes]
+    shapes = {Shape(each.grid, each.block, each.shared): None for each in served}
     blocks = {shape.block for shape in shapes}
     block = wanted.block or (blocks.pop() if len(blocks) == 1 else None)
     if block is None or wanted.shared is not None:

@@ -10,8 +10,11 @@ from r3cc.store.model import Launch
 def derive(launch: Launch, configuration: LaunchConfiguration) -> Geometry:
     """The geometry with which a recorded launch is replayed.
 
-    A block without a grid derives the grid per axis so that the recorded threads are covered.
+    A block without a grid derives the grid per axis so that the recorded threads are covered. A launch of a shape that
+    the configuration is not for stays as recorded.
     """
+    if configuration.shapes and (launch.grid, launch.block, launch.shared) not in configuration.shapes:
+        configuration = LaunchConfiguration()
     block = configuration.block or launch.block
     grid = configuration.grid or (cover(launch, block) if configuration.block else launch.grid)
     shared = launch.shared if configuration.shared is None else configuration.shared

@@ -10,6 +10,10 @@ import msgspec
 Dim3 = tuple[int, int, int]
 
 
+LaunchShape = tuple[Dim3, Dim3, int]
+"""Grid, block and dynamic shared bytes that the application asked for."""
+
+
 class Status(enum.StrEnum):
     """How an evaluation ended: exactly one, set by the stage that failed, never read from a message."""
 
@@ -49,6 +53,8 @@ class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
     grid: Dim3 | None = None
     block: Dim3 | None = None
     shared: int | None = None
+    shapes: tuple[LaunchShape, ...] = ()
+    """The recorded shapes that it is for; launches of others stay as recorded. Empty: for all."""
 
 
 class Specialisation(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from r3cc.replay.events import AnyEvent, Baseline, Begin, Final, Part, Result
 from r3cc.replay.model import Interval, Status
-from r3cc.report.shapes import SingleWinner, line, single_winner
+from r3cc.report.shapes import Restriction, SingleWinner, line, restricted, restriction_line, single_winner
 
 
 class PartReport(msgspec.Struct, frozen=True):
@@ -35,6 +35,8 @@ class Explanation(msgspec.Struct, frozen=True):
     after: dict[str, int]
     single_winner: SingleWinner | None = None
     """Where launch shapes disagree."""
+    restriction: Restriction | None = None
+    """Where the winner's block is for some launch shapes alone."""
 
 
 def explain(events: Sequence[AnyEvent]) -> tuple[Explanation, ...]:
@@ -61,6 +63,7 @@ def _explanation(result: Result, name: str, events: Sequence[AnyEvent]) -> Expla
         before=baseline,
         after=finals[-1].resources if finals else {},
         single_winner=single_winner(result.kernel, events),
+        restriction=restricted(result.kernel, events),
     )
 
 
@@ -90,6 +93,8 @@ def lines(explanation: Explanation) -> list[str]:
         before, after = explanation.before.get(name), explanation.after.get(name)
         if before != after:
             found.append(f"  {name}: {before} before, {after} after")
+    if explanation.restriction is not None:
+        found.append(f"  {restriction_line(explanation.restriction)}")
     shapes = line(explanation.single_winner)
     return [*found, f"  {shapes}"] if shapes is not None else found
 

@@ -71,6 +71,40 @@ def _best(shape: ShapeTime, evaluations: Sequence[Evaluation]) -> ShapeWinner:
     return ShapeWinner(*geometry, ratio, shape.ratio, candidate or Candidate())
 
 
+class Restriction(msgspec.Struct, frozen=True):
+    """A winner whose block some launch shapes get and others don't."""
+
+    served: int
+    shapes: int
+    cost: float
+    """Part of the time by which the same block for all shapes is slower, as the search saw both."""
+
+
+def restricted(kernel: str, events: Sequence[AnyEvent]) -> Restriction | None:
+    """What the winner's block for every launch would cost; None where it is for every launch, or nobody measured it."""
+    own = [event for event in events if getattr(event, "kernel", None) == kernel]
+    result = next((event for event in own if isinstance(event, Result)), None)
+    if result is None or not result.candidate.launch.shapes:
+        return None
+    launch = msgspec.structs.replace(result.candidate.launch, shapes=())
+    single = msgspec.structs.replace(result.candidate, launch=launch)
+    answers = [event.evaluation for event in own if isinstance(event, Answer)]
+    seen = {each.candidate: each for each in answers if each.status is Status.OK and each.ratio is not None}
+    winner, all_shapes = seen.get(result.candidate), seen.get(single)
+    if winner is None or all_shapes is None or winner.ratio is None or all_shapes.ratio is None:
+        return None
+    served = len(result.candidate.launch.shapes)
+    return Restriction(served, len(winner.by_shape), all_shapes.ratio.median / winner.ratio.median - 1)
+
+
+def restriction_line(found: Restriction) -> str:
+    """What to say of it."""
+    return (
+        f"the block is for {found.served} of {found.shapes} launch shapes, the others launch as recorded: "
+        f"one block for all would cost {found.cost:.1%} (as the search saw both)"
+    )
+
+
 def line(found: SingleWinner | None) -> str | None:
     """What to say of it; None for nothing."""
     if found is None or found.cost < NOTABLE:

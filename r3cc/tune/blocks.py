@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from r3cc.llvm import KernelDescription
+from r3cc.replay.model import LaunchShape
 from r3cc.store.model import Dim3
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 
@@ -66,6 +67,19 @@ def dimensions(text: str) -> Dim3:
     """The block shape that a value of the knob means."""
     x, y, z = map(int, text.split(","))
     return x, y, z
+
+
+def shapes_text(shapes: Iterable[LaunchShape]) -> str:
+    """Launch shapes as a value of ``BLOCK_FOR``: grid/block/shared bytes, between spaces."""
+    return " ".join(
+        f"{','.join(map(str, grid))}/{','.join(map(str, block))}/{shared}" for grid, block, shared in shapes
+    )
+
+
+def shapes_of(text: str) -> tuple[LaunchShape, ...]:
+    """The launch shapes that a value of ``BLOCK_FOR`` means."""
+    parts = [each.split("/") for each in text.split()]
+    return tuple((dimensions(grid), dimensions(block), int(shared)) for grid, block, shared in parts)
 
 
 def volume(block: Dim3) -> int:

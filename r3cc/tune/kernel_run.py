@@ -10,10 +10,11 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import Answer, Incumbent, KernelPlan, Lost, Proposal
 from r3cc.replay.model import Evaluation, Race, Status, TimingPlan
 from r3cc.tune.budget import Allowance
+from r3cc.tune.by_shape import restrict
 from r3cc.tune.finals import RETRIES
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
-from r3cc.tune.kernel_search import MINIMIZE, Asked, Judged, KernelSearch
+from r3cc.tune.kernel_search import MINIMIZE, SHAPES, Asked, Judged, KernelSearch
 from r3cc.tune.simplify import simplify
 from r3cc.tune.watcher import Watcher
 
@@ -56,8 +57,9 @@ class KernelRun:
         return self._stop_reason() or "exhausted"
 
     def simplify(self) -> None:
-        """Take away from the winner what it does not need, within what is left."""
-        simplify(self._search, self._judge)
+        """Take away from the winner what it does not need, and its block from shapes that it does not serve."""
+        restrict(self._search, lambda genotype: self._judge(SHAPES, genotype))
+        simplify(self._search, lambda genotype: self._judge(MINIMIZE, genotype))
 
     def _take_answers(self) -> None:
         done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
@@ -74,11 +76,11 @@ class KernelRun:
         self._journal.add(Lost, n=n, kernel=self._plan.kernel, message=lost.message)
         self._submit(self._search.pending[n])
 
-    def _judge(self, genotype: Genotype) -> Judged | None:
-        """A simpler candidate's evaluation; None when the budget is spent."""
+    def _judge(self, source: str, genotype: Genotype) -> Judged | None:
+        """The evaluation of a candidate that no optimizer asked for; None when the budget is spent."""
         if self._allowance.exhausted(self._search.evaluations):
             return None
-        asked = self._search.propose(self._journal.next_proposal, MINIMIZE, genotype)
+        asked = self._search.propose(self._journal.next_proposal, source, genotype)
         self._write_down(asked)
         self._submit(asked)
         while self._in_flight:

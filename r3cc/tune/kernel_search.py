@@ -31,6 +31,8 @@ SEED = "seed"
 """Source of proposals that every search begins with."""
 MINIMIZE = "minimize"
 """Source of proposals that take an edit away from the incumbent."""
+SHAPES = "shapes"
+"""Source of proposals that restrict a block to some launch shapes."""
 REPEATS_IN_A_ROW = 200
 """Repeated candidates without a new one that show the space to be exhausted."""
 
@@ -156,7 +158,7 @@ class KernelSearch:
         """A proposal of the log. The optimizer asks for it again; one that has changed since then is told of it."""
         if source == SEED and self._seeds and self._seeds[0] == genotype:
             self._seeds.popleft()
-        from_optimizer = source not in (SEED, MINIMIZE) and not self._diverged
+        from_optimizer = source not in (SEED, MINIMIZE, SHAPES) and not self._diverged
         suggestion = self._proposer.ask() if from_optimizer else None
         if from_optimizer and (suggestion is None or suggestion.genotype != genotype):
             self._diverged, suggestion = True, None

@@ -37,6 +37,8 @@ class Knob(msgspec.Struct, frozen=True):
 
 BLOCK = "block"
 """Key of the block-shape knob, the one that is not a key of ``Candidate.codegen``."""
+BLOCK_FOR = "block-for"
+"""Key beside ``BLOCK``: the recorded launch shapes that get the block, where it does not pay for all of them."""
 LAUNCHED = "launched"
 """Value of ``maxntid``: the block that the candidate launches."""
 

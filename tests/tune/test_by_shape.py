@@ -1,0 +1,92 @@
+"""A block that serves some launch shapes and not others is kept for those that it serves."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from r3cc.apply.rules import launch_rule
+from r3cc.farm.evaluator import Evaluator
+from r3cc.replay.events import decode_event
+from r3cc.replay.geometry import derive
+from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, ShapeTime, Status, TimingPlan
+from r3cc.report.shapes import restricted, restriction_line
+from r3cc.store.eventlog import EventLog, read_events
+from r3cc.tune.blocks import Shape, shapes_of, shapes_text
+from r3cc.tune.budget import Limits
+from r3cc.tune.edits import BasePipeline
+from r3cc.tune.journal import Journal
+from r3cc.tune.passes import vocabulary
+from r3cc.tune.search import Target, Tuner
+from r3cc.tune.space import Space
+from r3cc.tune.watcher import Silent
+from tests.replay.launches import make_launch
+from tests.tune.synthetic import BASE_TEXT, LISTING, SyntheticEvaluator, describe, plan
+
+BLOCK = (128, 1, 1)
+LARGE, SMALL = ((4096, 1, 1), BLOCK, 0), ((16, 1, 1), BLOCK, 0)
+TIMES = {LARGE: 900.0, SMALL: 600.0}
+"""The baseline's part of the time in each shape's launches."""
+
+
+def ratio(launch: LaunchConfiguration, shape: tuple[object, ...]) -> float:
+    """Large blocks serve the large grid alone."""
+    if launch.block is None or (launch.shapes and shape not in launch.shapes):
+        return 1.0
+    larger = launch.block[0] > BLOCK[0]
+    return (0.6 if larger else 1.2) if shape == LARGE else (1.5 if larger else 1.1)
+
+
+class Shaped(SyntheticEvaluator):
+    """Times by shape."""
+
+    def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        parts = {shape: ratio(candidate.launch, shape) for shape in TIMES}
+        whole = sum(TIMES[shape] * part for shape, part in parts.items()) / sum(TIMES.values())
+        times = Interval(1e6 * whole, 0.999e6 * whole, 1.001e6 * whole, 20)
+        return Evaluation(
+            candidate,
+            Status.OK,
+            object_hash=candidate.pipeline or "o3",
+            time_ns=times,
+            baseline_ns=Interval(1e6, 0.999e6, 1.001e6, 20),
+            ratio=Interval(whole, whole * 0.999, whole * 1.001, 20),
+            launches=2,
+            by_shape=tuple(ShapeTime(*shape, 1.0, TIMES[shape], part) for shape, part in parts.items()),
+        )
+
+
+def tuned(log: Path, opener: Callable[[], Evaluator]) -> list[object]:
+    shapes = [Shape(grid, block, shared) for grid, block, shared in (SMALL, LARGE)]
+    space = Space(BasePipeline(BASE_TEXT), vocabulary(LISTING), (), describe(), shapes)
+    with EventLog(log) as events:
+        Tuner(Journal(events, ()), [Target(plan(), space, opener)], Silent(), "r3", 1, Limits(60)).run()
+    return [decode_event(event) for event in read_events(log)]
+
+
+def test_the_winner_has_its_block_for_the_shapes_that_it_serves(tmp_path: Path) -> None:
+    events = tuned(tmp_path / "log", Shaped)
+    (result,) = [event for event in events if type(event).__name__ == "Result"]
+    assert result.candidate.launch.shapes == (LARGE,) and result.candidate.launch.block[0] > BLOCK[0]
+    assert "the block for 1 of 2 launch shapes alone" in result.changes
+    assert abs(result.speedup.median - 1500 / (900 * 0.6 + 600)) < 0.01
+    found = restricted("abc", events)
+    assert found is not None and abs(found.cost - ((900 * 0.6 + 600 * 1.5) / (900 * 0.6 + 600) - 1)) < 0.01
+    assert "1 of 2" in restriction_line(found)
+
+
+def test_only_launches_of_these_shapes_get_the_block() -> None:
+    wanted = LaunchConfiguration(block=(256, 1, 1), shapes=(LARGE,))
+    large, small = (
+        make_launch([], [], b"", (), grid=grid, block=block, launch=f"host-1-0/{grid[0]}") for grid, block, _ in TIMES
+    )
+    assert derive(large, wanted).block == (256, 1, 1) and derive(large, wanted).grid == (2048, 1, 1)
+    assert derive(small, wanted).block == BLOCK and derive(small, wanted).grid == SMALL[0]
+    rule = launch_rule(wanted, [large, small])
+    assert rule is not None and [(s.grid, s.block, s.shared) for s in rule.guard.shapes] == [LARGE]
+
+
+def test_shapes_have_a_text() -> None:
+    assert shapes_of(shapes_text((LARGE, SMALL))) == (LARGE, SMALL)
+    assert shapes_of("") == ()
+    assert msgspec.json.encode(LaunchConfiguration(block=BLOCK)) == b'{"block":[128,1,1]}', "ids stay as they were"
