@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 
 from r3cc.devices import open_device
-from r3cc.devices.base import PAGE
-from r3cc.replay.content import Held
+from r3cc.devices.base import PAGE, Range
+from r3cc.replay.compare import Magnitude, magnitude_of
+from r3cc.replay.content import Held, Layout, Recorded, each_window
 from r3cc.replay.memory import Block, ImageStore
 from tests.replay.cpu_kernels import needs_cpu_device
+from tests.replay.launches import MemoryLaunches
 
 pytestmark = needs_cpu_device
 PAGES = 200
@@ -52,3 +54,43 @@ def test_scattered_changes_cost_one_command(device, monkeypatch):
     block.restore(address)
     assert copies == []
     assert device.download(address, len(before)) == before.tobytes()
+
+
+@pytest.mark.parametrize("budgets", [(0, 0), (0, 1 << 30), (1 << 30, 0)], ids=["read", "host images", "device images"])
+def test_images_are_handled_in_windows(device, budgets, monkeypatch):
+    monkeypatch.setattr("r3cc.replay.content.WINDOW", 5 * PAGE)
+    source = MemoryLaunches()
+    pieces = [np.random.default_rng(seed).integers(0, 256, size, np.uint8) for seed, size in ((1, 70_001), (2, 333))]
+    placed = [
+        (offset, Recorded(source, source.keep(piece), len(piece)))
+        for offset, piece in zip((3 * PAGE, 30 * PAGE + 16), pieces, strict=True)
+    ]
+    size = 40 * PAGE
+    expected = np.zeros(size, np.uint8)
+    expected[3 * PAGE : 35 * PAGE] = 7
+    for (offset, _), piece in zip(placed, pieces, strict=True):
+        expected[offset : offset + len(piece)] = piece
+    layout = Layout(size, placed, [Range(3 * PAGE, 32 * PAGE)], 7)
+    image = ImageStore(device, *budgets).get("image", layout)
+    address = device.allocate(size)
+    device.fill(address, 1, size)
+    image.restore(address, [Range(0, size)])
+    assert device.download(address, size) == expected.tobytes()
+    assert image.differences(address) == []
+    device.upload(address + 33 * PAGE, np.full(10, 9, np.uint8))
+    assert image.differences(address) == [Range(33 * PAGE, PAGE)]
+    part = Range(2 * PAGE + 100, 10 * PAGE)
+    assert image.read(part).tobytes() == expected[part.address : part.end].tobytes()
+
+
+def test_magnitudes_of_windows_add_up(monkeypatch):
+    values = np.random.default_rng(1).normal(size=10_000)
+    values[[5, 9_000]] = np.inf, np.nan
+    data = values.view(np.uint8)
+    whole = magnitude_of(data, "double")
+    monkeypatch.setattr("r3cc.replay.content.WINDOW", 8000)
+    parts = each_window(len(data), lambda part: magnitude_of(data[part.address : part.end], "double"))
+    together = sum(parts, Magnitude())
+    assert len(parts) == 10
+    assert together.largest == whole.largest
+    assert together.squares == pytest.approx(whole.squares)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from r3cc.errors import R3Error
 from r3cc.store import Store
+from r3cc.store.images import CHUNK_SIZE
 from tests.conftest import REDUCE, SAXPY
 from tests.store.pack_writer import PackWriter, add_recording
 
@@ -150,6 +151,25 @@ def test_memory_images_round_trip(tmp_path_factory: pytest.TempPathFactory, runs
         if content:
             store.read_image(key, out.data)
         assert out.tobytes() == content
+
+
+@pytest.mark.parametrize("threads", [0, 1000], ids=["many", "one"])
+def test_parts_of_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr("r3cc.store.images.PARALLEL_ABOVE", threads)
+    content = np.random.default_rng(1).integers(0, 256, 5 * CHUNK_SIZE + 1001, np.uint8)
+    content[CHUNK_SIZE : 2 * CHUNK_SIZE] = 0
+    with Store.create(tmp_path / "s") as store:
+        key = PackWriter(add_recording(tmp_path / "s") / "node1-1-1.r3pack").image(content.tobytes())
+        for start, length in (
+            (0, len(content)),
+            (7, 1),
+            (CHUNK_SIZE - 3, 2 * CHUNK_SIZE),
+            (5 * CHUNK_SIZE, 1001),
+            (9, 0),
+        ):
+            part = store.part(key, len(content), start, length)
+            assert part.tobytes() == content[start : start + length].tobytes()
+        assert not store.part("0" * 32, 300_000, 1000, 290_000).any()
 
 
 def test_an_image_named_by_the_zero_key_is_zero(small_store: Store) -> None:
