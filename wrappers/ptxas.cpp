@@ -19,6 +19,12 @@ bool asksForPtxas(const std::string &Profile) {
          Text.find("\"maxrregcount\"") != std::string::npos;
 }
 
+/// Code for AMD's GPUs, for which clang runs no ptxas.
+bool isForAmd(const std::string &Argument) {
+  return Argument == "hip" || Argument == "-xhip" || endsWith(Argument, ".hip") ||
+         startsWith(Argument, "--offload-arch=gfx");
+}
+
 /// The ptxas that clang would run: of --cuda-path, else the one on PATH, else that of the usual toolkit.
 std::string clangsPtxas(const std::vector<std::string> &Expanded) {
   constexpr const char *Option = "--cuda-path=";
@@ -55,8 +61,8 @@ std::vector<std::string> ptxasFlags(const std::string &Profile, const std::vecto
   auto IsChoice = [](const std::string &Argument) { return startsWith(Argument, "--ptxas-path"); };
   std::string Ours = libraryFile(PtxasProgram), Real = clangsPtxas(Expanded);
   unsetenv(ptxas::RealVariable);
-  if (!asksForPtxas(Profile) || std::any_of(Expanded.begin(), Expanded.end(), IsChoice) || !isProgram(Ours) ||
-      !isProgram(Real))
+  auto Has = [&](auto Is) { return std::any_of(Expanded.begin(), Expanded.end(), Is); };
+  if (!asksForPtxas(Profile) || Has(IsChoice) || Has(isForAmd) || !isProgram(Ours) || !isProgram(Real))
     return {};
   setenv(ptxas::RealVariable, Real.c_str(), 1);
   return {"--ptxas-path=" + Ours};
