@@ -53,6 +53,9 @@ SETTINGS = EvaluatorSettings(compile_processes=1, compile_deadline_s=10.0, launc
 HUNG_S = 2.0
 """Deadline of a compilation that is made to hang."""
 WAIT_S = 120.0
+BUDGET = 120
+"""Evaluations of one search, at most."""
+MOST_SEARCHES = 20
 QUICK = TimingPlan(warmups=0, samples=1)
 O1 = "default<O1>"
 
@@ -91,46 +94,50 @@ VARIANTS = {
 
 def main() -> None:
     parser = options_parser(__doc__ or "")
-    parser.add_argument("--budget", type=int, default=400, help="evaluations of each search [400]")
+    parser.add_argument("--faults", type=int, default=200, help="searches with other seeds follow until so many [200]")
     given = parser.parse_args()
     options = options_of(given)
-    found = storm(options, 40 if options.quick else given.budget)
+    found = storm(options, 20 if options.quick else given.faults)
     rows = [(each.value[0], str(found.injected[each])) for each in Fault]
     rows += [("in all", str(sum(found.injected.values()))), ("wrong statuses", str(len(found.wrong)))]
     rows += [("same course", str(found.same_course)), ("same winner", str(found.same_winner))]
     results = {"injected": {each.name: found.injected[each] for each in Fault}, "wrong": found.wrong}
-    report(options, "fault_storm", results | {"same_course": found.same_course, "winner": found.winner}, rows)
+    report(options, "fault_storm", results | {"same_course": found.same_course, "winners": found.winners}, rows)
     if found.wrong or not found.same_course or not found.same_winner:
         raise SystemExit(1)
 
 
 @dataclass
 class Found:
-    """What the two searches came to."""
+    """What the searches came to."""
 
     injected: Counter[Fault]
-    wrong: list[str]
-    same_course: bool
-    same_winner: bool
-    winner: str
+    wrong: list[str] = field(default_factory=list)
+    same_course: bool = True
+    same_winner: bool = True
+    winners: list[str] = field(default_factory=list)
 
 
-def storm(options: Options, budget: int) -> Found:
-    """Both searches, one after the other."""
+def storm(options: Options, faults: int) -> Found:
+    """Pairs of searches, calm and stormy, each with another seed, until there were so many faults."""
     store = recorded(options)
     ((choice, space),) = spaces(store, [store.find_kernel("saxpy", None)], "cpu")
-    variants = {fault: keep_variant(store, statement, options) for fault, statement in VARIANTS.items()}
-    faults = Faults(store, variants)
-    calm = search(store, choice, space, budget, None, options.out / "calm.jsonl")
-    stormy = search(store, choice, space, budget, faults, options.out / "storm.jsonl")
-    winners = [next(event for event in events if isinstance(event, Result)) for events in (calm, stormy)]
-    return Found(
-        faults.injected,
-        wrong_statuses(stormy),
-        course(calm) == course(stormy),
-        winners[0].candidate == winners[1].candidate and winners[0].n == winners[1].n,
-        f"{' '.join(winners[0].changes) or 'no improvement'}",
-    )
+    harm = Faults(store, {fault: keep_variant(store, statement, options) for fault, statement in VARIANTS.items()})
+    found = Found(harm.injected)
+    for seed in range(1, MOST_SEARCHES):
+        harm.again.clear()
+        budget = max(12, min(BUDGET, 2 * (faults - harm.injected.total())))
+        calm = search(store, choice, space, budget, seed, None, options.out / "calm.jsonl")
+        stormy = search(store, choice, space, budget, seed, harm, options.out / "storm.jsonl")
+        winners = [next(event for event in events if isinstance(event, Result)) for events in (calm, stormy)]
+        found.wrong += wrong_statuses(stormy)
+        found.same_course &= course(calm) == course(stormy)
+        found.same_winner &= winners[0].candidate == winners[1].candidate and winners[0].n == winners[1].n
+        found.winners.append(" ".join(winners[1].changes) or "no improvement")
+        print(f"seed {seed}: {harm.injected.total()} faults, {len(found.wrong)} wrong statuses", flush=True)
+        if harm.injected.total() >= faults:
+            break
+    return found
 
 
 def recorded(options: Options) -> Store:
@@ -162,7 +169,7 @@ def keep_variant(store: Store, statement: str, options: Options) -> str:
 
 
 def search(
-    store: Store, choice: Choice, space: Space, budget: int, faults: Faults | None, log: Path
+    store: Store, choice: Choice, space: Space, budget: int, seed: int, faults: Faults | None, log: Path
 ) -> tuple[AnyEvent, ...]:
     """One search as ``r3 tune`` does it; its events."""
     log.unlink(missing_ok=True)
@@ -172,7 +179,7 @@ def search(
 
     with EventLog(log) as events:
         target = Target(choice.plan, space, open_evaluator)
-        Tuner(Journal(events, ()), [target], Silent(), "r3", 1, Limits(budget)).run()
+        Tuner(Journal(events, ()), [target], Silent(), "r3", seed, Limits(budget)).run()
     return tuple(map(decode_event, read_events(log)))
 
 
@@ -203,10 +210,10 @@ def wrong_statuses(events: Sequence[AnyEvent]) -> list[str]:
 
 
 def fault_of(candidate: Candidate) -> Fault | None:
-    """What happens to a candidate: to every other one something, to the baseline's own build nothing."""
+    """What happens to a candidate: to three of four something, to the baseline's own build nothing."""
     drawn = zlib.crc32(f"storm {candidate.id}".encode())
     everyone = list(Fault)
-    return None if drawn % 2 or candidate == Candidate() else everyone[drawn // 2 % len(everyone)]
+    return None if drawn % 4 == 0 or candidate == Candidate() else everyone[drawn // 4 % len(everyone)]
 
 
 def ratio_of(candidate: Candidate) -> float:
