@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "capture.h"
 
+#include "archives.h"
 #include "command_line.h"
 #include "common/handoff.h"
 #include "process.h"
@@ -65,11 +66,14 @@ std::vector<std::string> captureFlags(const std::string &Compiler, Driver Mode,
   if (isSet("R3_DISABLE"))
     return {};
   std::vector<std::string> Expanded = expandResponseFiles(User);
+  std::vector<std::string> Units = deviceUnitFlags(Expanded);
   if (!compilesDeviceCode(Expanded))
-    return {};
+    return Units;
   Result<std::vector<std::string>> Flags = prepareCapture(Compiler, Mode, std::move(Expanded));
-  if (Flags)
-    return *Flags;
+  if (Flags) {
+    Units.insert(Units.begin(), Flags->begin(), Flags->end());
+    return Units;
+  }
   if (isSet("R3_STRICT"))
     fail(Flags.problem());
   say("warning: " + Flags.problem() + " (compiling without R3)");

@@ -7,6 +7,8 @@
 #include "capture/filter.h"
 #include "capture/handoff_file.h"
 #include "capture/note.h"
+#include "common/device_unit.h"
+#include "common/digest.h"
 #include "use/tuned_note.h"
 
 #include "llvm/IR/Constants.h"
@@ -25,6 +27,23 @@ GlobalVariable *addSection(Module &M, StringRef Section, ArrayRef<uint8_t> Bytes
                                     Content, "r3" + Section);
   makeOwnSection(*Global, Section, Alignment);
   return Global;
+}
+
+bool definesForOthers(const Module &M) {
+  return any_of(M.global_objects(), [](const GlobalObject &G) {
+    return !G.isDeclaration() && !G.hasLocalLinkage() && !G.getName().starts_with("llvm.");
+  });
+}
+
+/// A unit of device functions alone gives a linker no reason to take its object out of an archive. It gets a
+/// name, which r3-clang++ asks for at the link.
+void nameUnit(Module &M, const CapturedModule &Captured) {
+  auto *Name =
+      new GlobalVariable(M, Type::getInt8Ty(M.getContext()), /*isConstant=*/true, GlobalValue::WeakAnyLinkage,
+                         ConstantInt::get(Type::getInt8Ty(M.getContext()), 0),
+                         DeviceUnitPrefix + sha256(Captured.bitcode).substr(0, 16));
+  Name->setVisibility(GlobalValue::HiddenVisibility);
+  appendToUsed(M, {Name});
 }
 
 void embed(Module &M, const CapturedModule &Captured, const FatBinary &Binary) {
@@ -61,6 +80,8 @@ PreservedAnalyses HostEmbed::run(Module &M, ModuleAnalysisManager &) {
   std::vector<CapturedModule> Modules = Handoff->take(Cc1.unit());
   if (Modules.empty() && !Filter.choosesKernels())
     reportNotEmbedded(M, "this command compiled no device code for it with R3's plugin");
+  if (!Binary->wrapper && !Modules.empty() && !definesForOthers(M))
+    nameUnit(M, Modules.front());
   applyLaunchChanges(M, Modules);
   for (const CapturedModule &Captured : Modules)
     embed(M, Captured, *Binary);

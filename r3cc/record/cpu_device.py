@@ -9,7 +9,7 @@ from pathlib import Path
 from r3cc.errors import R3Error
 from r3cc.record.application import LoadedLibrary, loaded_libraries
 from r3cc.record.cpu_modules import prepare_modules
-from r3cc.record.linked_modules import linked_environment
+from r3cc.record.linked_modules import link_programs
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
 from r3cc.store.elf import is_elf
@@ -43,7 +43,7 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
     preloaded = [runtime, *(DRIVER for library in libraries if library.name == "libcuda.so.1")]
     return (
         prepare_modules(binaries, store)
-        | linked_environment(binaries, store)
+        | link_programs(binaries, store).environment
         | {"LD_PRELOAD": ":".join(str(native_library(name)) for name in preloaded)}
     )
 

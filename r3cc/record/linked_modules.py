@@ -33,23 +33,33 @@ def whole_modules(binary: Path, store: Store) -> list[EmbeddedModule]:
     return [*whole, *(_linked(units, store) for units in _programs(modules))]
 
 
-def linked_environment(binaries: Iterable[Path], store: Store) -> dict[str, str]:
-    """The variable under which the recorder finds the whole modules of ``binaries``; none where all units are whole.
+class LinkedPrograms(msgspec.Struct, frozen=True):
+    """What the recorder needs of the whole modules of binaries."""
 
-    Raises R3Error where units don't fit together.
-    """
-    programs = [units for binary in binaries for units in _programs(read_binary(binary))]
-    if not programs:
-        return {}
-    folder = store.cache / "linked" / _key(unit for units in programs for unit in units)
-    for units in programs:
-        module = _linked(units, store)
+    environment: dict[str, str]
+    """The variable under which it finds them; none where all units are whole."""
+    problems: tuple[str, ...]
+    """A sentence for each binary whose units don't fit together: they are taken one by one."""
+
+
+def link_programs(binaries: Iterable[Path], store: Store) -> LinkedPrograms:
+    """Link the units of relocatable device code in each of ``binaries``."""
+    linked, problems = [], []
+    for units in (units for binary in binaries for units in _programs(read_binary(binary))):
+        try:
+            linked.append((units, _linked(units, store)))
+        except R3Error as error:
+            problems.append(str(error))
+    if not linked:
+        return LinkedPrograms({}, tuple(problems))
+    folder = store.cache / "linked" / _key(unit for units, _ in linked for unit in units)
+    for units, module in linked:
         identity = str(module.info["module"])
         write_whole(folder / f"{identity}.bc", module.bitcode)
         write_whole(folder / f"{identity}.json", msgspec.json.encode(module.info))
         for unit in units:
             write_whole(folder / f"{unit.info['module']}.unit", identity.encode())
-    return {LINKED_VARIABLE: str(folder.resolve())}
+    return LinkedPrograms({LINKED_VARIABLE: str(folder.resolve())}, tuple(problems))
 
 
 def _programs(modules: Sequence[EmbeddedModule]) -> list[list[EmbeddedModule]]:

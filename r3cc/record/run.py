@@ -18,7 +18,7 @@ from r3cc.record.gpu import count_cuda_devices
 from r3cc.record.hip import hip_environment
 from r3cc.record.job import current_job
 from r3cc.record.launcher import run_program
-from r3cc.record.linked_modules import linked_environment
+from r3cc.record.linked_modules import link_programs
 from r3cc.record.options import RecordOptions, recorder_environment
 from r3cc.record.plan import Plan, plan_launches
 from r3cc.store import Store
@@ -57,6 +57,8 @@ class Prepared(msgspec.Struct, frozen=True):
     """Whether this `r3 record` keeps ``recording.json`` and sums up: of a job's ranks the first one does."""
     guide: Recording | None
     """The earlier recording by whose times launches are chosen."""
+    problems: tuple[str, ...] = ()
+    """What the user should know before it begins, a sentence each."""
 
 
 def prepare(
@@ -83,13 +85,16 @@ def _prepare(
 ) -> Prepared:
     for program in (find_program(command[0]), application := find_application(command)):
         check_preloadable(program)
+    problems: tuple[str, ...] = ()
     if device == "cpu":
         front = cpu_environment(application, store)
     elif device.startswith("hip:"):
         front = hip_environment(application, store, device)
     else:
         front = cuda_environment(given_device, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        front |= linked_environment(binaries_with_modules(application, loaded_libraries(application)), store)
+        linked = link_programs(binaries_with_modules(application, loaded_libraries(application)), store)
+        front |= linked.environment
+        problems = linked.problems
     recordings = Recordings(store.path / "recordings")
     job = current_job(os.environ)
     identifier, leads = (recordings.reserve(), True) if job is None else recordings.join(job.name)
@@ -116,7 +121,7 @@ def _prepare(
         if leads:
             recordings.remove(identifier)
         raise
-    return Prepared(recording, environment, leads, guided_by)
+    return Prepared(recording, environment, leads, guided_by, problems)
 
 
 def run(store: Store, command: Sequence[str], prepared: Prepared) -> Recording:

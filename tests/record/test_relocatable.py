@@ -14,6 +14,7 @@ from r3cc.record.linked_modules import whole_modules
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
 from r3cc.toolchain.cuda import find_cuda
+from r3cc.toolchain.llvm import require_clang
 from r3cc.toolchain.native import native_program
 from tests.examples.programs import DEVICES, r3, runtime_name
 from tests.replay.cpu_kernels import built
@@ -92,18 +93,29 @@ def expected() -> str:
 
 
 def build(folder: Path, main: str, other: str) -> Path:
+    compiler = command_of(folder, main, other)
+    run(folder, *compiler, "--offload-link", "main.o", "other.o", "-o", "app", *runtime_flags())
+    return folder / "app"
+
+
+def command_of(folder: Path, main: str, other: str) -> list[str]:
+    """The compiler with its options, after it has made main.o and other.o."""
     cuda = find_cuda()
     assert cuda is not None
-    library = cuda.path / "lib64" if (cuda.path / "lib64").is_dir() else cuda.path / "lib"
     compiler = [str(native_program("r3-clang++")), "--r3-compat", f"--cuda-path={cuda.path}", "--offload-arch=sm_90"]
-    options = ["-O2", "-fgpu-rdc", "-Wno-unknown-cuda-version"]
+    compiler += ["-O2", "-fgpu-rdc", "-Wno-unknown-cuda-version"]
     (folder / "main.cu").write_text(main)
     (folder / "other.cu").write_text(other)
     for unit in ("main", "other"):
-        run(folder, *compiler, *options, "-c", f"{unit}.cu", "-o", f"{unit}.o")
-    runtime = [f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime_name(library)}"]
-    run(folder, *compiler, *options, "--offload-link", "main.o", "other.o", "-o", "app", *runtime)
-    return folder / "app"
+        run(folder, *compiler, "-c", f"{unit}.cu", "-o", f"{unit}.o")
+    return compiler
+
+
+def runtime_flags() -> list[str]:
+    cuda = find_cuda()
+    assert cuda is not None
+    library = cuda.path / "lib64" if (cuda.path / "lib64").is_dir() else cuda.path / "lib"
+    return [f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime_name(library)}"]
 
 
 def run(folder: Path, *command: str) -> None:
@@ -165,3 +177,27 @@ def test_a_program_of_units_records_and_replays(programs: Callable[[str], Path],
         judged = r3("replay", name, "--json", store=folder)
         assert judged.returncode == 0, judged.stderr
         assert json.loads(judged.stdout)["status"] == "ok", judged.stdout
+
+
+WHOLE = MAIN.replace("void other(double *y, int n);", "void other(double *, int) {}").replace("table[i & 15]", "2.0")
+FUNCTIONS = "__device__ double weight(int i) { return 1.0 + i * 0.001; }\n"
+
+
+def test_functions_of_an_archive_are_there(tmp_path: Path) -> None:
+    """Nothing but device functions is in the archive's unit, so the host's part of the link has no need of it."""
+    compiler = command_of(tmp_path, main=WHOLE, other=FUNCTIONS)
+    run(tmp_path, "ar", "rcs", "libother.a", "other.o")
+    run(tmp_path, *compiler, "--offload-link", "main.o", "-L.", "-lother", "-o", "app", *runtime_flags())
+    assert [Path(unit.info["source"]).name for unit in read_binary(tmp_path / "app")] == ["main.cu", "other.cu"]
+    done = r3("record", "--device", "cpu", "--", str(tmp_path / "app"), store=tmp_path / "store")
+    total = sum((1 + i * 0.001) * 2 + 1 for i in range(COUNT))
+    assert done.stdout.strip() == f"{total:.6f} 1 no error", done.stderr
+
+
+def test_a_function_that_the_program_does_not_carry_is_named(tmp_path: Path) -> None:
+    compiler = command_of(tmp_path, main=WHOLE, other=FUNCTIONS)
+    plain = [str(require_clang().path), *compiler[2:]]
+    run(tmp_path, *plain, "-c", "other.cu", "-o", "other.o")
+    run(tmp_path, *compiler, "--offload-link", "main.o", "other.o", "-o", "app", *runtime_flags())
+    done = r3("record", "--device", "cpu", "--", str(tmp_path / "app"), store=tmp_path / "store")
+    assert "it uses the function 'weight(int)', which this unit does not define" in done.stderr
