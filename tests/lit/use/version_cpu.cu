@@ -9,6 +9,9 @@
 // RUN: %r3 ls --binary %t.tuned | FileCheck %s --check-prefix=LISTED
 // LISTED: scale(int, double, double*) tuned: pipeline, block 64,1,1, a second version for argument 0, argument 1, block 64,1,1
 // LISTED: scale(int, double, double*) [specialised] version: pipeline
+// RUN: env R3_PREFIX=%r3_prefix %python %S/../support/same_version.py %t.plain %t.tuned %t.json scale | FileCheck %s --check-prefix=SAME
+// SAME: equal to what was judged
+// SAME: different to the kernel itself
 // RUN: rm -rf %t.again && %r3 record --device cpu --store %t.again -- %t.tuned 2 | FileCheck %s
 // CHECK: right
 // RUN: %r3 ls --store %t.again | FileCheck %s --check-prefix=CHOSEN
