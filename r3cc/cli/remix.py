@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from r3cc.cli.report import print_report
 from r3cc.cli.settings import current_settings
 from r3cc.cli.tune import kernel_options
 from r3cc.errors import UsageError
+from r3cc.farm.executors import open_executor
 from r3cc.remix.loop.policy import POLICIES, open_policy
 from r3cc.remix.prices import builtin_prices
 from r3cc.remix.proposers import open_proposers
@@ -61,6 +63,7 @@ DEFAULT_COST_USD = 5.0
 )
 @click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests under way.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the sampling.")
+@click.option("--executor", metavar="SPEC", help="Evaluate elsewhere: parsl:CONFIG.py, or MODULE:FACTORY.")
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
@@ -81,6 +84,7 @@ def remix(
     max_cost: float | None,
     concurrency: int,
     seed: int,
+    executor: str | None,
     numerics: str | None,
     rtol: float | None,
     atol: float | None,
@@ -115,7 +119,8 @@ def remix(
                 "`r3 doctor` says how to get it"
             )
         allowed = Allowed(budget, time_s, cost, concurrency, max_tokens)
-        search = _run(RemixSession(opened, question, proposers, open_policy(policy), allowed), fresh)
+        with open_executor(executor) if executor is not None else nullcontext() as workers:
+            search = _run(RemixSession(opened, question, proposers, open_policy(policy), allowed, workers), fresh)
         _print(opened, search, as_json)
 
 

@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from r3cc.errors import R3Error
-from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
-from r3cc.farm.local import LocalEvaluator, compile_setup
+from r3cc.farm.evaluator import EvaluatorSettings
+from r3cc.farm.executor import Opener, StoreOpener
+from r3cc.farm.executors import Workers
+from r3cc.farm.local import compile_setup
 from r3cc.llvm.inspect import kernel_remarks
 from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
@@ -33,7 +35,7 @@ from r3cc.store.model import Shape as LaunchShape
 from r3cc.store.variants import variant_paths
 from r3cc.tune.blocks import Shape, volume
 from r3cc.tune.llvm_facts import LLVMFacts
-from r3cc.tune.plan import Choice, knobs_of
+from r3cc.tune.plan import Choice, knobs_of, on
 from r3cc.tune.space import Space
 
 LONGEST_CONTEXT = 10_000
@@ -67,7 +69,9 @@ class Unusable:
 class Planner:
     """Makes targets; what it opens is closed at the end of its ``with`` block."""
 
-    def __init__(self, store: Store, recording: str, facts: LLVMFacts) -> None:
+    def __init__(self, store: Store, recording: str, facts: LLVMFacts, workers: Workers | None = None) -> None:
+        """``workers``: an executor that evaluates; None for this machine, where sources are compiled in any case."""
+        self._workers = workers
         self._store = store
         self._recording = recording
         self._facts = facts
@@ -93,7 +97,7 @@ class Planner:
         return Target(
             plan=choice.plan,
             builder=builder,
-            open_evaluator=partial(self._evaluator, choice),
+            open_evaluator=self._opener(choice),
             inspect=lambda variant: artefact.inspect(variant_paths(self._store.path, variant.id)[0], kernel.name),
             space_of=partial(self._space, choice),
             sheet_of=partial(self._sheet, choice, builder.source),
@@ -108,10 +112,10 @@ class Planner:
             self._modules[module] = self._open.enter_context(ModuleSource.open(self._store, module))
         return self._modules[module]
 
-    def _evaluator(self, choice: Choice) -> Evaluator:
+    def _opener(self, choice: Choice) -> Opener:
         options = choice.options
         settings = EvaluatorSettings(numerics=options.numerics, rtol=options.rtol, atol=options.atol)
-        return LocalEvaluator.open(self._store, choice.kernel, choice.device, settings, self._recording)
+        return on(self._workers, StoreOpener(self._store.path, choice.kernel, choice.device, settings, self._recording))
 
     def _space(self, choice: Choice, variant: Variant) -> Space:
         """What the tuner may vary on a variant: its own IR says which launches are legal."""

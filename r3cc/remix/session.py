@@ -14,6 +14,7 @@ import msgspec
 
 import r3cc
 from r3cc.errors import R3Error
+from r3cc.farm.executors import Workers
 from r3cc.remix.archive import features, sampling
 from r3cc.remix.archive.state import SearchState
 from r3cc.remix.choosing import Policy
@@ -77,8 +78,16 @@ class RemixSession:
     """Runs a question's search in a store."""
 
     def __init__(
-        self, store: Store, question: Question, proposers: Sequence[Proposer], policy: Policy, allowed: Allowed
+        self,
+        store: Store,
+        question: Question,
+        proposers: Sequence[Proposer],
+        policy: Policy,
+        allowed: Allowed,
+        workers: Workers | None = None,
     ) -> None:
+        """``workers``: an executor that evaluates; proposers are asked, and sources compiled, on this machine."""
+        self._workers = workers
         self._store = store
         self._question = question
         self._proposers = {proposer.name: proposer for proposer in proposers}
@@ -92,7 +101,7 @@ class RemixSession:
         """
         question = self._question
         script = self._script()
-        with LLVMFacts() as facts, Planner(self._store, question.recording, facts) as planner:
+        with LLVMFacts() as facts, self._planner(facts) as planner:
             targets, unusable = planner.targets(question.choices)
             for each in unusable:
                 watcher.unusable(each)
@@ -122,9 +131,12 @@ class RemixSession:
     def first_prompt(self) -> tuple[Prompt, tuple[str, ...]]:
         """The first prompt of the first kernel, and the files that it quotes. Nothing is sent, nothing is written."""
         question = self._question
-        with LLVMFacts() as facts, Planner(self._store, question.recording, facts) as planner:
+        with LLVMFacts() as facts, self._planner(facts) as planner:
             targets, _ = planner.targets(question.choices[:1])
             return _first_prompt(targets[0], self._settings(()), question.seed), files_of(targets)
+
+    def _planner(self, facts: LLVMFacts) -> Planner:
+        return Planner(self._store, self._question.recording, facts, self._workers)
 
     async def _with_proposers(self, remixer: Remixer) -> None:
         try:

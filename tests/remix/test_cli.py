@@ -28,6 +28,29 @@ prompt = sys.stdin.read()
 time.sleep(0.5)
 print("STRATEGY: nothing yet")
 """
+WRONG = """STRATEGY: one too many
+
+```r3 region=saxpy
+__global__ void saxpy(int n, float a, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i] + 1.0f;
+}
+```
+"""
+POOL = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+class Pool(ProcessPoolExecutor):
+    def submit(self, work, *arguments):
+        with open("judged", "a") as file:
+            print(work.__name__, file=file)
+        return super().submit(work, *arguments)
+
+def pool():
+    return Pool(1, mp_context=multiprocessing.get_context("spawn"))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -145,6 +168,21 @@ def test_sigterm_ends_in_order_and_the_next_run_goes_on(store: Path, tmp_path: P
     events = read_transcript(log_of(store))
     assert len({event.n for event in events if isinstance(event, Request)}) == 6
     assert {verdict.reason for verdict in events if isinstance(verdict, Verdict)} == {"no_block"}
+
+
+def test_an_answer_written_beforehand_is_judged_on_an_executor(store: Path) -> None:
+    prepared = store.parent / "box" / "prepared" / "saxpy"
+    prepared.mkdir(parents=True)
+    (prepared / "01.md").write_text(WRONG)
+    (prepared.parents[1] / "closed").touch()
+    (store.parent / "pools.py").write_text(POOL)
+    mailbox = ("--llm", "mailbox:box", "--concurrency", "1")
+    done = r3("remix", "saxpy", *mailbox, "--executor", "pools:pool", "--time", "3m", store=store)
+    assert done.returncode == 0, done.stderr
+    first = next(event for event in read_transcript(log_of(store)) if isinstance(event, Verdict))
+    assert (first.strategy, first.stage, first.reason) == ("one too many", "correct", "mismatch")
+    assert (store.parent / "judged").read_text().split() == ["judge", "judge"], "the baseline, then the rewrite"
+    assert not list(prepared.iterdir())
 
 
 def answers(store: Path) -> list[object]:
