@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from r3cc.apply.by_hand import BY_HAND, judge_by_hand
 from r3cc.apply.patch import Patch, write_patch
@@ -18,10 +17,8 @@ from r3cc.errors import R3Error, UsageError
 from r3cc.farm import EvaluatorSettings
 from r3cc.replay.events import AnyEvent, Begin, read_log
 from r3cc.replay.model import Candidate, LaunchConfiguration, Numerics
-from r3cc.replay.specialise import fixed
+from r3cc.replay.specialise import with_constants
 from r3cc.store import Store
-from r3cc.store.arguments import kernel_info
-from r3cc.store.demangle import base_name
 from r3cc.store.model import Dim3
 
 
@@ -110,10 +107,7 @@ def _by_hand(
 ) -> tuple[AnyEvent, ...]:
     """The candidate judged at the settings file's numerics for its kernel."""
     kernel = store.find_kernel(given, recording)
-    parameters = kernel_info(store.module(kernel.module), kernel.name).get("parameters") or ()
-    launches = store.launches(kernel, recording)
-    special = fixed(fix, base_name(kernel.demangled), parameters, launches, candidate.launch.block)
-    candidate = msgspec.structs.replace(candidate, specialisation=special)
+    candidate = with_constants(candidate, fix, store, kernel, recording)
     entry = current_settings().for_kernel(kernel.name, kernel.demangled) or KernelSetting("")
     numerics = Numerics(entry.numerics or Numerics.ROUNDING)
     settings = EvaluatorSettings(numerics=numerics, rtol=entry.rtol, atol=entry.atol, compile_processes=1)

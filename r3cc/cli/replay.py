@@ -30,6 +30,7 @@ from r3cc.replay.model import (
     Status,
     TimingPlan,
 )
+from r3cc.replay.specialise import with_constants
 from r3cc.store import Store
 from r3cc.store.demangle import base_name
 from r3cc.store.model import Dim3, Kernel
@@ -47,6 +48,7 @@ FAILED = 1
 @click.option("--grid", type=Dimensions(), help="Grid.")
 @click.option("--variant", metavar="ID", help="Source variant from `r3 remix`.  [default: the recorded source]")
 @click.option("--codegen", multiple=True, metavar="KEY=VALUE", help="Code-generation option; may be repeated.")
+@click.option("--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, `block`, `grid`.")
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
@@ -65,6 +67,7 @@ def replay(
     grid: Dim3 | None,
     variant: str | None,
     codegen: tuple[str, ...],
+    fix: tuple[str, ...],
     numerics: str | None,
     rtol: float | None,
     atol: float | None,
@@ -79,6 +82,7 @@ def replay(
     candidate = Candidate(passes, codegen_pairs(codegen), LaunchConfiguration(grid, block), variant)
     with Store.open(store) as opened:
         found = opened.find_kernel(kernel, recording)
+        candidate = with_constants(candidate, fix, opened, found, recording)
         settings = _settings(found, numerics, rtol, atol, l2)
         with LocalEvaluator.open(opened, found, device, settings, recording) as evaluator:
             plan = TimingPlan(samples=samples, held_out=True, perturbed=variant is not None)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from r3cc.errors import R3Error
 from r3cc.llvm.model import SpecialiseRequest
 from r3cc.replay.geometry import derive
-from r3cc.replay.model import Candidate, Dim3, LaunchConfiguration, Specialisation
-from r3cc.store.arguments import FORMATS
-from r3cc.store.model import Launch
+from r3cc.replay.model import Candidate, Dim3, Specialisation
+from r3cc.store import Store
+from r3cc.store.arguments import FORMATS, kernel_info
+from r3cc.store.demangle import base_name
+from r3cc.store.model import Kernel, Launch
 
 DIMENSIONS = ("block", "grid")
 Value = TypeVar("Value")
@@ -41,25 +45,27 @@ def guard_problem(candidate: Candidate, launch: Launch) -> str | None:
     return None
 
 
-def fixed(
-    words: Sequence[str],
-    kernel: str,
-    parameters: Sequence[Mapping[str, Any]],
-    launches: Sequence[Launch],
-    block: Dim3 | None,
-) -> Specialisation:
-    """What recorded launches share of what ``words`` name: arguments by index or name, ``block``, ``grid``.
+def with_constants(
+    candidate: Candidate, words: Sequence[str], store: Store, kernel: Kernel, recording: str | None
+) -> Candidate:
+    """A candidate whose code takes for granted what ``words`` name: arguments by index or name, ``block``, ``grid``.
 
-    ``parameters`` are the kernel's in its module's JSON, ``block`` is launched instead of the recorded one. Raises
-    R3Error for what is no scalar, isn't there, or is not the same in all launches.
+    Their values are those of the recorded launches, block and grid as the candidate launches them. Raises R3Error for
+    what is no scalar, isn't there, or is not the same in all launches.
     """
-    launched = [derive(launch, LaunchConfiguration(block=block)) for launch in launches]
-    arguments = sorted(_fixed_argument(word, kernel, parameters, launches) for word in words if word not in DIMENSIONS)
-    return Specialisation(
+    if not words:
+        return candidate
+    name = base_name(kernel.demangled)
+    parameters = kernel_info(store.module(kernel.module), kernel.name).get("parameters") or ()
+    launches = store.launches(kernel, recording)
+    launched = [derive(launch, candidate.launch) for launch in launches]
+    arguments = sorted(_fixed_argument(word, name, parameters, launches) for word in words if word not in DIMENSIONS)
+    special = Specialisation(
         tuple(arguments),
-        _one("the block", kernel, {each.block for each in launched}) if "block" in words else None,
-        _one("the grid", kernel, {each.grid for each in launched}) if "grid" in words else None,
+        _one("the block", name, {each.block for each in launched}) if "block" in words else None,
+        _one("the grid", name, {each.grid for each in launched}) if "grid" in words else None,
     )
+    return msgspec.structs.replace(candidate, specialisation=special)
 
 
 def _fixed_argument(

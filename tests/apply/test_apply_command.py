@@ -325,3 +325,17 @@ def test_a_wrong_candidate_of_ones_own_is_refused(store: Store, tmp_path: Path) 
     assert "takes a candidate" in sentence(invoke(store, *own), 2)
     assert "is not KEY=VALUE" in sentence(invoke(store, *own, "--codegen", "fast"), 2)
     assert not (tmp_path / "t.r3.json").exists()
+
+
+def test_constants_by_hand_are_those_of_the_recorded_launches(store: Store, tmp_path: Path) -> None:
+    fixed = ("--fix", "0", "--fix", "block", "--fix", "grid")
+    done = invoke(store, "replay", "saxpy", "--block", "64", *fixed, "--samples", "1", "--json")
+    assert done.exit_code == 0, done.output
+    special = json.loads(done.stdout)["candidate"]["specialisation"]
+    assert special == {"arguments": [[0, "e8030000"]], "block": [64, 1, 1], "grid": [16, 1, 1]}
+    assert "argument 2 of saxpy is no scalar: it is a ptr" in sentence(
+        invoke(store, "replay", "saxpy", "--fix", "2"), 1
+    )
+    assert "saxpy has no argument 'n'" in sentence(invoke(store, "replay", "saxpy", "--fix", "n"), 1)
+    given = ("apply", "-o", str(tmp_path / "t.json"), "--fix", "0")
+    assert "belongs to it" in sentence(invoke(store, *given), 2)
