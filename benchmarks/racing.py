@@ -16,7 +16,7 @@ from benchmarks.examples import ALL, WEATHER, heaviest, recorded, spaces
 from r3cc.farm import EvaluatorSettings, LocalEvaluator
 from r3cc.replay.model import Candidate, Evaluation, Race, Status, TimingPlan
 from r3cc.store import Store
-from r3cc.tune.kernel_run import FEW_SAMPLES, FEW_WARMUPS, HOPELESS
+from r3cc.tune.kernel_run import FEW_SAMPLES, FEW_WARMUPS
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import RandomProposer
 from r3cc.tune.search import noise_of
@@ -74,7 +74,7 @@ def compare(store: Store, choice: Choice, space: Space, count: int) -> dict[str,
 def judge(store: Store, choice: Choice, candidates: Sequence[Candidate], race: bool) -> Side:
     """All candidates, a few in flight, as a search has them."""
     with opened(store, choice) as evaluator:
-        noise = HOPELESS * noise_of(evaluator.baseline())
+        noise = noise_of(evaluator.baseline())
         began = time.perf_counter()
         best, best_ratio, launches, timed = Candidate(), 1.0, 0, 0
         for at in range(0, len(candidates), evaluator.width):

@@ -167,9 +167,9 @@ class Race(msgspec.Struct, frozen=True):
     best: float
     """The best one's ratio to the baseline."""
     noise: float
-    """Relative; above ``best`` by less than that counts as equal."""
+    """Relative; what differs from ``best`` by less counts as equal."""
     most: int = 8
-    """Blocks that a candidate gets which may be the best."""
+    """Blocks that a candidate gets which seems to be the best."""
 
 
 class TimingPlan(msgspec.Struct, frozen=True):

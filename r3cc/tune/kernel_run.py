@@ -18,10 +18,8 @@ from r3cc.tune.kernel_search import MINIMIZE, SHAPES, Asked, Judged, KernelSearc
 from r3cc.tune.simplify import simplify
 from r3cc.tune.watcher import Watcher
 
-HOPELESS = 3
-"""Times the noise above the incumbent at which a candidate is given up."""
 FEW_WARMUPS, FEW_SAMPLES = 1, 2
-"""What every candidate gets; more only where it may be the best."""
+"""What every candidate gets; more only where it seems to be the best."""
 
 
 class KernelRun:
@@ -119,7 +117,7 @@ class KernelRun:
 
     def _submit(self, asked: Asked) -> None:
         if asked.repeats is None:
-            race = Race(math.exp(self._search.best_loss), HOPELESS * self._search.noise)
+            race = Race(math.exp(self._search.best_loss), self._search.noise)
             future = self._evaluator.submit(asked.candidate, TimingPlan(FEW_WARMUPS, FEW_SAMPLES, race))
             self._in_flight[future] = asked.n
 
