@@ -141,7 +141,7 @@ def commands(store: Store, events: Sequence[AnyEvent]) -> str:
     parts = ["#!/bin/sh", "# Rebuilds the winners of a search from the recorded IR.", "set -e"]
     if not isinstance(begin, Begin):
         return "\n".join(parts) + "\n"
-    if begin.device == "cpu":
+    if begin.on_host:
         parts.append("# cpu device: the winners were judged as host code; these commands make the same for the GPU.")
     results = {event.kernel: event for event in events if isinstance(event, Result) and event.n is not None}
     for plan in begin.kernels:
@@ -178,5 +178,6 @@ def kernel_commands(module: Module, kernel: str, name: str, demangled: str, cand
     arch = f"-arch={module.info['architecture']}"
     lines.append(shlex.join(["ptxas", arch, *build.ptxas, f"{base}.ptx", "-o", f"{base}.cubin"]))
     if candidate.launch.block is not None:
-        lines.append(f"# launched with blocks of {','.join(map(str, candidate.launch.block))}")
+        only = "".join(f", for a grid of {','.join(map(str, shape[0]))}" for shape in candidate.launch.shapes)
+        lines.append(f"# launched with blocks of {','.join(map(str, candidate.launch.block))}{only}")
     return lines
