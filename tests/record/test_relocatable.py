@@ -16,6 +16,7 @@ from r3cc.store.binary import read_binary
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.llvm import require_clang
 from r3cc.toolchain.native import native_program
+from tests.cpu.test_hip import hipcc
 from tests.examples.programs import DEVICES, r3, runtime_name
 from tests.replay.cpu_kernels import built
 
@@ -201,3 +202,22 @@ def test_a_function_that_the_program_does_not_carry_is_named(tmp_path: Path) -> 
     run(tmp_path, *compiler, "--offload-link", "main.o", "other.o", "-o", "app", *runtime_flags())
     done = r3("record", "--device", "cpu", "--", str(tmp_path / "app"), store=tmp_path / "store")
     assert "it uses the function 'weight(int)', which this unit does not define" in done.stderr
+
+
+def test_hip_units_become_one_module_as_well(tmp_path: Path) -> None:
+    compiler = [str(hipcc()), "-w", "-O2", "--offload-arch=gfx90a", "-fgpu-rdc"]
+    for name, text in (("main", MAIN), ("other", OTHER)):
+        (tmp_path / f"{name}.hip").write_text(in_hip(text))
+        run(tmp_path, *compiler, "-c", f"{name}.hip", "-o", f"{name}.o")
+    run(tmp_path, *compiler, "main.o", "other.o", "-o", "app")
+    done = r3("record", "--device", "cpu", "--", str(tmp_path / "app"), store=tmp_path / "store")
+    assert done.stdout.strip() == expected(), done.stderr
+    with Store.open(tmp_path / "store") as store:
+        modules = {kernel.module for kernel in store.kernels()}
+    assert len(modules) == 1
+
+
+def in_hip(text: str) -> str:
+    """A CUDA source as a HIP one."""
+    symbol = text.replace("(&count, calls,", "(&count, HIP_SYMBOL(calls),").replace("static __device__", "__device__")
+    return symbol.replace("<cuda_runtime.h>", "<hip/hip_runtime.h>").replace("cuda", "hip")
