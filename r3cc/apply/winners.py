@@ -170,7 +170,7 @@ class _Winner:
 
     @property
     def _device(self) -> str:
-        return CPU if self._begin.device == CPU else self._begin.device_name or self._begin.device
+        return CPU if self._begin.on_host else self._begin.device_name or self._begin.device
 
     def entry(self, choices: Choices) -> Entry:
         """The winner as it was validated."""

@@ -118,11 +118,11 @@ def _check_device(search: str, begin: object, device: str | None) -> None:
     """Results of the cpu device are taken only when they are asked for by name."""
     if not isinstance(begin, Begin):
         return
-    if begin.device == CPU and device != CPU:
+    if begin.on_host and device != CPU:
         raise UsageError(
             f"the search {search} ran on the cpu device, which is no GPU; --device cpu takes it all the same"
         )
-    if device is not None and device.split(":")[0] != begin.device.split(":")[0]:
+    if device is not None and not begin.on_host and device.split(":")[0] != begin.device.split(":")[0]:
         raise UsageError(f"the search {search} ran on {begin.device}, not on {device}; see `r3 report --search`")
 
 

@@ -16,6 +16,15 @@ PAGE = 4096
 """Granularity in bytes in which devices report differences between two ranges."""
 
 
+HOST_RUNTIME = "R3 cpu device"
+"""What R3's own HIP runtime calls its GPU, which is the host."""
+
+
+def runs_on_host(device: str, name: str) -> bool:
+    """Whether a device's results are the host's: those of the cpu device, and of R3's own HIP runtime."""
+    return device == "cpu" or (device.startswith("hip:") and name == HOST_RUNTIME)
+
+
 class DeviceError(Exception):
     """What a device refused or broke at; the class says which, the text is for people."""
 

@@ -7,6 +7,7 @@ from typing import Any, Self, get_args
 
 import msgspec
 
+from r3cc.devices.base import runs_on_host
 from r3cc.errors import R3Error
 from r3cc.replay.model import Candidate, Evaluation, Interval
 from r3cc.store.eventlog import read_events
@@ -80,6 +81,11 @@ class Begin(Event, frozen=True, tag="begin"):
     """Of R3, LLVM, nevergrad and numpy."""
     units: tuple[UnitPlan, ...] = ()
     """Modules of which several kernels ran, in the order in which they are searched."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its results are the host's, and predict no GPU's."""
+        return runs_on_host(self.device, self.device_name)
 
 
 class Session(Event, frozen=True, tag="session"):

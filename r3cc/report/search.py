@@ -102,7 +102,7 @@ def summarise(search: str, events: Sequence[AnyEvent]) -> SearchReport:
         recording=begin.recording,
         device=begin.device,
         device_name=begin.device_name,
-        heading=CPU_HEADING if begin.device == "cpu" else None,
+        heading=CPU_HEADING if begin.on_host else None,
         optimizer=begin.optimizer,
         seed=begin.seed,
         complete=any(isinstance(event, End) for event in events),

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from r3cc.devices.base import DeviceUnavailable
+from r3cc.devices.base import DeviceUnavailable, runs_on_host
 from r3cc.errors import R3Error
 from r3cc.farm.local import check_device, compile_setup
 from r3cc.store import Store
@@ -74,3 +74,8 @@ def test_without_hip_python_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "hip", None)
     with pytest.raises(DeviceUnavailable, match=r"pip install 'r3cc\[hip\]'"):
         open_device("hip:0")
+
+
+def test_what_ran_on_the_host_is_no_gpus_result() -> None:
+    assert runs_on_host("cpu", "some processor") and runs_on_host("hip:0", "R3 cpu device")
+    assert not runs_on_host("hip:0", "AMD Instinct MI250X") and not runs_on_host("cuda:0", "NVIDIA H200")
