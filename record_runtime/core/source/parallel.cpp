@@ -6,7 +6,6 @@
 #include <csignal>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -55,9 +54,10 @@ void r3::inParallel(std::size_t count, unsigned threads, const std::function<voi
   sigfillset(&every);
   pthread_sigmask(SIG_BLOCK, &every, &before); // the application's handlers must not run on our threads
   try {
+    helpers.reserve(threads);
     while (helpers.size() + 1 < std::min<std::size_t>(threads, count))
       helpers.emplace_back([&] { queue.run(); });
-  } catch (const std::system_error &) { // then there are fewer
+  } catch (const std::exception &) { // then there are fewer
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   queue.run();
