@@ -26,7 +26,7 @@ from r3cc.remix.model import Block, Prompt, TokenUsage
 from r3cc.remix.proposers import open_proposer
 
 TRANSCRIPT = ROOT / "examples/transcripts/weather-sum_mass-rules.jsonl"
-DEADLINE_S = 900.0
+DEADLINE_S = 1800.0
 TOP, DIVERSE, INSPIRATIONS = 3, 2, 3
 """How many programs OpenEvolve shows by default."""
 SERVER = """
