@@ -41,6 +41,15 @@ def test_a_profile_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.new"))
 
 
+def test_an_older_profile_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "tuned.r3.json"
+    write_profile(file, msgspec.structs.replace(profile(entry()), version=1))
+    document = msgspec.json.decode(file.read_bytes())
+    del document["kernels"][0]["specialised"]
+    file.write_bytes(msgspec.json.encode(document))
+    assert read_profile(file).kernels == (entry(),)
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

@@ -2,7 +2,9 @@
 // RUN: %r3_clangxx %minicuda --offload-arch=sm_90 -O2 -fPIC -c %s -o %t.o && ld -shared %t.o -o %t.so
 // RUN: %clangxx -c %S/Inputs/fake_runtime.cpp -o %t.runtime.o
 // DEFINE: %{make} = env R3_PREFIX=%r3_prefix %python %S/../support/make_profile.py %t.so %t.json
-// DEFINE: %{run} = %r3_clangxx %minicuda --offload-arch=sm_90 -O2 --r3-use=%t.json -c %s -o %t.tuned.o && %clangxx %t.tuned.o %t.runtime.o -o %t.program && %t.program
+// DEFINE: %{level} =
+// REDEFINE: %{level} = -O2
+// DEFINE: %{run} = %r3_clangxx %minicuda --offload-arch=sm_90 %{level} --r3-use=%t.json -c %s -o %t.tuned.o && %clangxx %t.tuned.o %t.runtime.o -o %t.program && %t.program
 
 // By arguments: integers and floating-point numbers, bit by bit.
 // RUN: %{make} fill pipeline='default<O3>' fixed=0:02000000+1:0000000000000080
@@ -16,6 +18,12 @@
 // RUN: %r3 ls --binary %t.program | FileCheck %s --check-prefix=LISTED
 // LISTED: tuned by {{.*}}fill(int, double, float*){{ *}} tuned: pipeline, a second version for argument 0, argument 1
 // LISTED: fill(int, double, float*) [specialised] version: pipeline
+
+// RUN: %r3_clangxx %minicuda --offload-arch=sm_90 -O0 -g -fPIC -c %s -o %t.o && ld -shared %t.o -o %t.so && %{make} fill pipeline='default<O3>' fixed=0:02000000+1:0000000000000080
+// REDEFINE: %{level} = -O0 -g
+// RUN: %{run} | FileCheck %s --check-prefix=VALUE
+// RUN: %r3_clangxx %minicuda --offload-arch=sm_90 -O2 -fPIC -c %s -o %t.o && ld -shared %t.o -o %t.so
+// REDEFINE: %{level} = -O2
 
 // By what is launched, under a rule for other dimensions.
 // RUN: %{make} fill pipeline='default<O3>' block=96,2,1 shape=10,6,1/64,4,1/256 fixed=0:02000000 fixed-block=96,2,1 fixed-grid=7,12,1
