@@ -70,7 +70,8 @@ def candidate_of(entry: Entry) -> Candidate:
     launch = LaunchConfiguration()
     if entry.launch is not None:
         grid = None if entry.launch.grid == "derived" else entry.launch.grid
-        launch = LaunchConfiguration(grid=grid, block=entry.launch.block)
+        shapes = tuple((each.grid, each.block, each.shared) for each in entry.launch.guard.shapes)
+        launch = LaunchConfiguration(grid=grid, block=entry.launch.block, shapes=shapes)
     special = entry.specialised
     if special is None:
         return Candidate(entry.pipeline, codegen, launch)
@@ -79,8 +80,13 @@ def candidate_of(entry: Entry) -> Candidate:
 
 
 def reached(entry: Entry, launch: Launch) -> bool:
-    """Whether a build runs a recorded launch as the entry says; others stay what the application asked for."""
+    """Whether what a build does to a recorded launch is what replay makes of the entry.
+
+    Without a second version all launches get the entry's code, those outside the rule's shapes at their own dimensions.
+    """
     given = launched(entry.launch, shape_of(launch))
+    if entry.specialised is None:
+        return given is None or has_values(entry.launch, None, launch)
     bounds = entry.attributes.get("maxntid")
     return (
         given is not None

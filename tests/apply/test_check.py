@@ -50,5 +50,7 @@ def test_an_entry_as_a_candidate() -> None:
     fields = {field: getattr(entry(), field) for field in Entry.__struct_fields__}
     tuned = Entry(**fields | {"attributes": {"minctasm": "2"}, "module": {"fp-contract": "never"}, "launch": rule})
     assert candidate_of(tuned) == Candidate(
-        "default<O2>", (("fp-contract", "never"), ("minctasm", "2")), LaunchConfiguration(block=(64, 1, 1))
+        "default<O2>",
+        (("fp-contract", "never"), ("minctasm", "2")),
+        LaunchConfiguration(block=(64, 1, 1), shapes=(((4, 1, 1), (128, 1, 1), 0),)),
     )

@@ -76,6 +76,7 @@ def test_a_check_replays_what_the_build_changes() -> None:
     assert reached(changed, launch(1000, 1))
     assert not reached(changed, launch(1001, 1))
     assert not reached(changed, launch(1000, 1, (9, 1, 1)))
+    assert reached(msgspec.structs.replace(entry(), launch=RULE), launch(1000, 1, (9, 1, 1))), "its code is tuned, too"
     asked = msgspec.structs.replace(RULE.guard, scalars=(Scalar(1, 4, 4, ("01000000", "02000000")),))
     changed = msgspec.structs.replace(changed, launch=msgspec.structs.replace(RULE, guard=asked))
     assert reached(changed, launch(1000, 2))
