@@ -290,3 +290,6 @@ def test_a_winner_is_told_and_not_applied(ptx: str, tmp_path: Path) -> None:
     told = CliRunner().invoke(r3, arguments)
     assert "maxrregcount=64" in told.stderr and "carries no IR" in told.stderr
     assert not (tmp_path / "tuned.r3.json").exists()
+    reported = CliRunner().invoke(r3, ["report", "--store", str(tmp_path / "store")])
+    assert reported.exit_code == 0, reported.output
+    assert "maxrregcount=64" in reported.stdout
