@@ -20,7 +20,7 @@ from r3cc.farm.device_lane import DeviceLane, Turn
 from r3cc.farm.device_worker import OpenSession, Setup
 from r3cc.farm.evaluator import EvaluatorSettings
 from r3cc.replay.codegen import bad_codegen
-from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup, write_whole
+from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.foreign import foreign_setup, is_foreign
 from r3cc.replay.geometry import derive, problem
@@ -31,6 +31,7 @@ from r3cc.replay.specialise import guard_problem
 from r3cc.store import Store
 from r3cc.store.model import Kernel, Launch
 from r3cc.store.variants import variants_folder
+from r3cc.store.whole_file import write_whole
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")

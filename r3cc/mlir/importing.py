@@ -22,11 +22,12 @@ from r3cc.llvm import KernelDescription, ModuleDescription, Passes
 from r3cc.mlir.launches import Plan, PlannedLaunch, dimensions, pack_arguments, read_plan
 from r3cc.mlir.runner import Memory, RunAnswer, RunRequest
 from r3cc.mlir.translate import FEATURES, compiler_of, translate
-from r3cc.replay.compile import CodeRequest, CompileSetup, write_whole
+from r3cc.replay.compile import CodeRequest, CompileSetup
 from r3cc.store import Store
 from r3cc.store.model import Recording
 from r3cc.store.pack_writer import PackWriter
 from r3cc.store.recordings import Recordings
+from r3cc.store.whole_file import write_whole
 
 _RUNNER = "r3cc.mlir.runner"
 _ARENA = 0x600000000000

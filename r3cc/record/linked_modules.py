@@ -16,9 +16,9 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.llvm.inspect import LinkedUnits, link_units
-from r3cc.replay.compile import write_whole
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
+from r3cc.store.whole_file import write_whole
 from r3cc.toolchain.native import native_library
 
 LINKED_VARIABLE = "R3_LINKED_MODULES"

@@ -7,8 +7,6 @@ by their hash, and an index there leads from a request, and from assembly text, 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +18,7 @@ from r3cc.llvm import CompileRequest, CompileResult
 from r3cc.replay.codegen import LLVM_PREFIX, BuildOptions, Options
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.model import Candidate, Specialisation, Status
+from r3cc.store.whole_file import write_whole
 
 
 class CodeRequest(msgspec.Struct, frozen=True):
@@ -229,16 +228,3 @@ def digest(*parts: bytes) -> str:
             running.update(len(part).to_bytes(8, "little"))
         running.update(part)
     return running.hexdigest()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears whole or not at all, whoever else writes the same."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

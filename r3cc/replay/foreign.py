@@ -15,11 +15,12 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.llvm import AssembleError, AssembleTimeoutError, CompileRequest, CompileResult, assemble
 from r3cc.replay.codegen import BuildOptions
-from r3cc.replay.compile import Assembled, CompileFailure, CompileSetup, digest, write_whole
+from r3cc.replay.compile import Assembled, CompileFailure, CompileSetup, digest
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.model import Specialisation, Status
 from r3cc.store import Store
 from r3cc.store.model import Kernel, Module
+from r3cc.store.whole_file import write_whole
 from r3cc.toolchain.cuda import find_ptxas
 
 _ASSEMBLE_TIMEOUT_S = 120.0

@@ -20,10 +20,10 @@ from r3cc.remix.source.module import ModuleSource
 from r3cc.remix.source.parameters import ParameterError, expand, parameters_of
 from r3cc.remix.source.rules import check_text
 from r3cc.remix.source.tokens import source_hash
-from r3cc.replay.compile import write_whole
 from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.store.variants import variant_paths
+from r3cc.store.whole_file import write_whole
 
 
 class StoreSourceBuilder:
