@@ -65,7 +65,6 @@ def test_the_device(monkeypatch: pytest.MonkeyPatch, given: str | None, count: i
         (None, 0, "--device cpu"),
         ("cuda:0", 0, "--device cpu"),
         ("cuda:2", 2, "no device cuda:2"),
-        ("hip:0", 1, "does not record on hip:0"),
     ],
 )
 def test_a_wrong_device_is_a_sentence(
@@ -74,3 +73,8 @@ def test_a_wrong_device_is_a_sentence(
     monkeypatch.setattr(run, "count_cuda_devices", lambda: count)
     with pytest.raises(R3Error, match=message):
         choose_device(given)
+
+
+def test_amds_gpus_are_recorded_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "count_cuda_devices", lambda: 0)
+    assert choose_device("hip:0") == "hip:0"
