@@ -64,6 +64,8 @@ def import_mlir(store: Store, source: Path, launches: Path, device: str) -> Reco
 
     Raises R3Error for what cannot be read, translated, compiled or launched.
     """
+    if device.startswith("hip:"):
+        raise R3Error(f"kernels are imported for NVIDIA's GPUs and the cpu device, not for {device}")
     plan = read_plan(launches)
     modules = [_module(bitcode, source, plan.architecture) for bitcode in translate(source, plan.architecture)]
     made = [_launch(store, _holder(modules, each), each, launches.parent, device) for each in plan.launches]

@@ -145,6 +145,11 @@ def test_bad_mlir_is_the_tools_own_error(tmp_path: Path) -> None:
     assert "gpu.nonsense" in done.stderr
 
 
+def test_amds_gpus_are_refused(tmp_path: Path) -> None:
+    done = invoke("store", "import", "--store", tmp_path / "store", KERNEL, "--launches", LAUNCHES, "--device", "hip:0")
+    assert "not for hip:0" in done.stderr
+
+
 def test_launches_are_asked_for(tmp_path: Path) -> None:
     done = invoke("store", "import", "--store", tmp_path / "store", KERNEL)
     assert "needs --launches FILE.json" in done.stderr
