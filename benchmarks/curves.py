@@ -170,7 +170,7 @@ def search(
         proposer, first = r3_proposer(subject.space, seed, evaluator.width), first_tried(subject.space)
     else:
         proposer, first = RandomProposer(subject.space, seed), ()
-    state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first)
+    state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first[:1], first[1:])
     with EventLog(folder / "events.jsonl") as log:
         journal = Curve(log)
         plan: KernelPlan = subject.choice.plan

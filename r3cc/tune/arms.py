@@ -92,14 +92,21 @@ class BlockArm:
 
     def __init__(self, knob: Knob) -> None:
         self._texts = {dimensions(text): text for text in knob.values}
-        self._optimizer = BlockOptimizer(dimensions(knob.recorded), tuple(self._texts))
+        self._recorded = dimensions(knob.recorded)
+        self._optimizer = BlockOptimizer(self._recorded, tuple(self._texts))
+        self._beside = Genotype()
 
     def ask(self, best: Genotype) -> Asked | None:
-        """Another block, the other knobs as they are."""
+        """Another block, the rest as it is. Beside another rest than before, any block may do better than it did."""
+        rest = Genotype(best.edits, tuple(pair for pair in best.knobs if pair[0] != BLOCK))
+        if rest != self._beside:
+            self._beside = rest
+            own = _block(best.knobs)
+            self._optimizer.renew(dimensions(own[0][1]) if own else self._recorded)
         shape = self._optimizer.ask()
         if shape is None:
             return None
-        knobs = (*(pair for pair in best.knobs if pair[0] != BLOCK), (BLOCK, self._texts[shape]))
+        knobs = (*rest.knobs, (BLOCK, self._texts[shape]))
         return (lambda loss: self._optimizer.tell(shape, loss)), Genotype(best.edits, tuple(sorted(knobs)))
 
     def part(self, genotype: Genotype) -> Knobs:

@@ -37,6 +37,8 @@ NOISE = 0.02
 """Standard deviation of one measured loss, and of what is not smooth."""
 DOUBT = 4.0
 """Measured shapes that the model's own scale counts for, against what they turn out to vary by."""
+STALE = 0.06
+"""The same for a loss that was measured beside other values of the rest of the genotype."""
 WORST = 0.8
 """Losses above this say no more than that: a smooth model cannot follow a cliff."""
 NO_GAIN = 0.0003
@@ -44,7 +46,7 @@ NO_GAIN = 0.0003
 
 
 class BlockOptimizer:
-    """Asks for block shapes, each at most once, until no gain is expected of any."""
+    """Asks for block shapes, each once beside the same rest, until no gain is expected of any."""
 
     def __init__(self, recorded: Dim3, others: Sequence[Dim3]) -> None:
         self._shapes = (recorded, *others)
@@ -56,6 +58,8 @@ class BlockOptimizer:
         self._covariance: Array = (terms * SPREAD**2) @ terms.T + REST**2 * _beside_first(_smooth(extents)) + OFFSET**2
         self._losses: dict[int, float | None] = {}
         """Of what was asked for; None while its loss is not known."""
+        self._stale: set[int] = set()
+        """Those whose loss was measured beside another rest: they may be asked for again."""
 
     def ask(self) -> Dim3 | None:
         """The shape of which most is expected; None when there is nothing to expect."""
@@ -64,11 +68,19 @@ class BlockOptimizer:
         if gains[at] < NO_GAIN:
             return None
         self._losses[at] = None
+        self._stale.discard(at)
         return self._shapes[at]
 
     def tell(self, shape: Dim3, loss: float) -> None:
         """The loss of a shape, asked for or not: log of its time over the recorded shape's."""
-        self._losses[self._at[shape]] = min(loss, WORST)
+        at = self._at[shape]
+        self._losses[at] = min(loss, WORST)
+        self._stale.discard(at)
+
+    def renew(self, current: Dim3) -> None:
+        """The rest of the genotype has changed, with which ``current`` was measured: other shapes may do better now."""
+        told = {at for at, loss in self._losses.items() if loss is not None}
+        self._stale |= told - {self._at[current]}
 
     def _expected_gains(self) -> Array:
         """By how much each untried shape is expected to lower the best loss."""
@@ -80,7 +92,7 @@ class BlockOptimizer:
         density = np.exp(-(distance**2) / 2) / math.sqrt(2 * math.pi)
         below = np.array([(1 + math.erf(each / math.sqrt(2))) / 2 for each in distance])
         gains: Array = deviation * (distance * below + density)
-        gains[[0, *self._losses]] = -math.inf
+        gains[[0, *(at for at in self._losses if at not in self._stale)]] = -math.inf
         return gains
 
     def _posterior(self) -> tuple[Array, Array]:
@@ -101,7 +113,8 @@ class BlockOptimizer:
         return np.asarray(np.linalg.solve(self._known(at), self._covariance[at]), dtype=float)
 
     def _known(self, at: Sequence[int]) -> Array:
-        known: Array = self._covariance[np.ix_(at, at)] + NOISE**2 * np.eye(len(at))
+        noise = np.array([STALE if each in self._stale else NOISE for each in at])
+        known: Array = self._covariance[np.ix_(at, at)] + np.diag(noise**2)
         return known
 
 

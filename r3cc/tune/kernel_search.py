@@ -28,7 +28,9 @@ USUAL_GAIN, USUAL_EVALUATIONS = 0.02, 10
 NEAR_FLOOR = 1.1
 """Times the kernel's floor at which a search has found what there is."""
 SEED = "seed"
-"""Source of proposals that every search begins with."""
+"""Source of proposals that every search tries."""
+SEED_EVERY = 4
+"""One of so many proposals is a seed, as long as there are any that need not come first."""
 MINIMIZE = "minimize"
 """Source of proposals that take an edit away from the incumbent."""
 SHAPES = "shapes"
@@ -80,8 +82,15 @@ class KernelSearch:
     """Proposals, answers and incumbents of one kernel."""
 
     def __init__(
-        self, space: SearchSpace, proposer: Proposer, baseline: Evaluation, noise: float, seeds: Sequence[Genotype] = ()
+        self,
+        space: SearchSpace,
+        proposer: Proposer,
+        baseline: Evaluation,
+        noise: float,
+        seeds: Sequence[Genotype] = (),
+        later: Sequence[Genotype] = (),
     ) -> None:
+        """``seeds`` are tried first, ``later`` in between what the proposer asks for."""
         self.space = space
         self.noise = noise
         self.baseline = baseline
@@ -92,7 +101,9 @@ class KernelSearch:
         self.stopped: str | None = None
         """Why it is over; None while it goes on."""
         self._proposer = proposer
-        self._seeds = deque(seeds)
+        self._seeds = deque((*seeds, *later))
+        self._first = len(seeds)
+        self._asks = 0
         self._diverged = False
         self._by_candidate: dict[str, int] = {}
         self._worst = 0.0
@@ -143,11 +154,11 @@ class KernelSearch:
 
         A candidate that was evaluated before is told again at once. One whose evaluation is under way waits for it.
         """
-        if self._seeds:
+        if self._seeds and (self._asks < self._first or self._asks % SEED_EVERY == 0):
             return self._register(n, SEED, self._seeds.popleft(), None)
         suggestion = None if self._repeats > REPEATS_IN_A_ROW else self._proposer.ask()
         if suggestion is None:
-            return None
+            return self._register(n, SEED, self._seeds.popleft(), None) if self._seeds else None
         return self._register(n, suggestion.source, suggestion.genotype, suggestion.ticket)
 
     def propose(self, n: int, source: str, genotype: Genotype) -> Asked:
@@ -188,6 +199,7 @@ class KernelSearch:
         return evaluation.status is Status.OK and judged.loss < 0 and not unchanged
 
     def _register(self, n: int, source: str, genotype: Genotype, ticket: int | None) -> Asked:
+        self._asks += 1
         candidate = self.space.candidate(genotype)
         asked = Asked(n, source, genotype, candidate, self._by_candidate.get(candidate.id), ticket)
         if asked.repeats is None:

@@ -21,7 +21,7 @@ from r3cc.tune.space import Space
 if TYPE_CHECKING:
     from r3cc.tune.nevergrad_optimizers import Told
 
-TURNS = {"pipeline": 6, "knobs": 4, "block": 4}
+TURNS = {"pipeline": 4, "knobs": 5, "block": 5}
 """How often each arm has its turn beside the others."""
 STUBBORN = 6
 """Repeated candidates in a row after which another arm gets the turn."""

@@ -188,7 +188,7 @@ class Tuner:
                 return judged
             proposer, first = subject.proposer(baseline.width)
             found = tuple(map(Genotype.of, baseline.library))
-            search = KernelSearch(subject.space, proposer, judged, baseline.noise, (*first[:1], *found, *first[1:]))
+            search = KernelSearch(subject.space, proposer, judged, baseline.noise, (*first[:1], *found), first[1:])
             replay(search, self._journal.earlier(kernel))
             self._searches[kernel] = search
         return self._searches[kernel]

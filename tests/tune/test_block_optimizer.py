@@ -123,3 +123,13 @@ def test_arms_keep_what_another_arm_found():
         seen[suggestion.genotype] = loss
         proposer.tell(suggestion.ticket, loss)
     assert min(seen.values()) == -0.5
+
+
+def test_beside_another_rest_blocks_are_tried_again():
+    optimizer = BlockOptimizer(PLANE.block, blocks := legal_blocks(describe(), [PLANE]))
+    for block in blocks:
+        optimizer.tell(block, -0.1 if block == (64, 4, 1) else -0.09)
+    assert optimizer.ask() is None
+    optimizer.renew((64, 4, 1))
+    again = optimizer.ask()
+    assert again is not None and again != (64, 4, 1)
