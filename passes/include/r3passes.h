@@ -66,7 +66,7 @@ r3_result *r3_specialise(const uint8_t *bitcode, size_t size, const char *reques
 /* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never",
  * "cpu": "sm_90", "features": "+ptx87", "vectorize_loops": bool, "vectorize_slp": bool, "unroll_loops": bool,
  * "mllvm": ["-opt=value", …], "kernel_attributes": {"maxntid": "256,1,1", "minctasm": "2", "maxnreg": "64"},
- * "remarks": bool, "emit": "assembly" | "object" | "bitcode"}. All but pipeline optional; cpu and features
+ * "remarks": bool, "emit": "assembly" | "object" | "bitcode" | "text"}. All but pipeline optional; cpu and features
  * default to the module's, the host's for a host module. fp_contract "off", "on" and "fast" are clang's;
  * "never" also drops the permission to fuse that the IR carries. kernel_attributes go on every kernel of the
  * module; "" removes what the source gave. mllvm options are global to the process: its first compile decides

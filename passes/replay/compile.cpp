@@ -205,6 +205,8 @@ private:
     Stopwatch Watch;
     if (Request.Output == Emit::Bitcode)
       Result.Output = writeModule(*M);
+    else if (Request.Output == Emit::Text)
+      raw_svector_ostream(Result.Output) << *M;
     else if (Error E = generateCode())
       return E;
     Result.Report["codegen_ns"] = Watch.nanoseconds();

@@ -214,9 +214,11 @@ void readCompileRequest(Fields &F, CompileRequest &Request) {
   F.optional("mllvm", Request.LLVMOptions);
   F.optionalObject("kernel_attributes", [&](Fields &Inner) { readAttributes(Inner, Request.Attributes); });
   F.optional("remarks", Request.Remarks);
-  F.optionalChoice<Emit>(
-      "emit", Request.Output,
-      {{"assembly", Emit::Assembly}, {"object", Emit::Object}, {"bitcode", Emit::Bitcode}});
+  F.optionalChoice<Emit>("emit", Request.Output,
+                         {{"assembly", Emit::Assembly},
+                          {"object", Emit::Object},
+                          {"bitcode", Emit::Bitcode},
+                          {"text", Emit::Text}});
 }
 
 } // namespace

@@ -12,7 +12,7 @@
 
 namespace r3 {
 
-enum class Emit { Assembly, Object, Bitcode };
+enum class Emit { Assembly, Object, Bitcode, Text };
 
 /// How multiplications and additions may fuse. Off, On and Fast set the target option as clang's
 /// -ffp-contract does; Never also takes the permission out of the IR, so that nothing fuses.

@@ -13,7 +13,6 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.llvm.model import CompileRequest, ModuleDescription
 from r3cc.llvm.passes import Passes
-from r3cc.toolchain.disassemble import disassemble
 
 TIMEOUT_S = 120
 
@@ -38,7 +37,7 @@ class LinkedUnits(msgspec.Struct, frozen=True):
 
 def kernel_ir(bitcode: bytes, kernel: str) -> str:
     """LLVM IR of a kernel and what it calls, before the optimisation pipeline."""
-    return disassemble(_in_process(_extract, bitcode, kernel))
+    return _in_process(_text, bitcode, kernel).decode()
 
 
 def kernel_ptx(bitcode: bytes, kernel: str, codegen: Mapping[str, Any]) -> str:
@@ -70,8 +69,9 @@ def _link(units: tuple[bytes, ...]) -> bytes:
     return msgspec.json.encode((undefined, passes.describe(bitcode))) + b"\n" + bitcode
 
 
-def _extract(bitcode: bytes, kernel: str) -> bytes:
-    return Passes().extract(bitcode, kernel)
+def _text(bitcode: bytes, kernel: str) -> bytes:
+    passes = Passes()
+    return passes.text(passes.extract(bitcode, kernel)).encode()
 
 
 def _identify(bitcode: bytes, kernel: str) -> bytes:

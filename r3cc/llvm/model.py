@@ -11,7 +11,7 @@ import msgspec
 from r3cc.errors import R3Error
 
 FPContract = Literal["off", "on", "fast", "never"]
-Emit = Literal["assembly", "object", "bitcode"]
+Emit = Literal["assembly", "object", "bitcode", "text"]
 
 
 class KernelAttributes(msgspec.Struct, frozen=True, omit_defaults=True):

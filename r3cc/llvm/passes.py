@@ -88,6 +88,10 @@ class Passes:
         output, report = self._with_request(self._library.r3_compile, bitcode, msgspec.json.encode(request))
         return msgspec.convert({"output": output, **msgspec.json.decode(report)}, CompileResult)
 
+    def text(self, bitcode: bytes, pipeline: str = "no-op-module") -> str:
+        """LLVM's text of a module after a pipeline."""
+        return self.compile(bitcode, CompileRequest(pipeline, emit="text")).output.decode(errors="replace")
+
     def lower_to_host(self, bitcode: bytes, cpu: str = "native") -> bytes:
         """Host bitcode of a device module, for the cpu device; ``compile`` makes the object of it."""
         return self._with_request(self._library.r3_lower_to_host, bitcode, msgspec.json.encode({"cpu": cpu}))[0]

@@ -7,17 +7,11 @@ for nothing.
 from __future__ import annotations
 
 import re
-import subprocess
-from pathlib import Path
 
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.toolchain.disassemble import disassemble
-from r3cc.toolchain.llvm import find_llvm_program, require_clang
 
-TIMEOUT_S = 60
-_TRIPLE = re.compile(r'^target triple = "(.*)"$', re.MULTILINE)
 _TYPE = r"(?:<(?P<lanes>\d+) x )?(?P<scalar>float|double|half|bfloat|ptr|i\d+)\b"
 _LOAD = re.compile(rf"\bload (?:atomic )?(?:volatile )?{_TYPE}>?, ptr(?P<space> addrspace\(\d+\))? ")
 _STORE = re.compile(
@@ -49,33 +43,6 @@ class Artefact(msgspec.Struct, frozen=True):
     block_barriers: bool
     warp_operations: bool
     atomics: bool
-
-
-def inspect(bitcode: Path, kernel: str) -> Artefact:
-    """Facts of a module's kernel, by mangled name. Raises R3Error where LLVM cannot optimise or does not end."""
-    return read(optimised(bitcode), kernel)
-
-
-def optimised(bitcode: Path) -> str:
-    """LLVM's text of a module after ``default<O3>``."""
-    program = find_llvm_program("opt")
-    options = ["-passes=default<O3>", "-S"] if program else _clang_options(bitcode)
-    command = [str((program or require_clang()).path), *options, "-o", "-", str(bitcode)]
-    try:
-        answer = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise R3Error(f"cannot optimise the variant for its features: {error}") from None
-    if answer.returncode != 0:
-        said = answer.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        raise R3Error(f"LLVM cannot optimise the variant for its features: {said[-1]}")
-    return answer.stdout.decode(errors="replace")
-
-
-def _clang_options(bitcode: Path) -> list[str]:
-    """For machines with clang alone, which reads a module for this machine unless told the module's target."""
-    triple = _TRIPLE.search(disassemble(bitcode.read_bytes()))
-    target = ["-triple", triple[1]] if triple else []
-    return ["-cc1", *target, "-x", "ir", "-O3", "-emit-llvm"]
 
 
 def read(text: str, kernel: str) -> Artefact:

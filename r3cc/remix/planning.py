@@ -98,13 +98,17 @@ class Planner:
             plan=choice.plan,
             builder=builder,
             open_evaluator=self._opener(choice),
-            inspect=lambda variant: artefact.inspect(variant_paths(self._store.path, variant.id)[0], kernel.name),
+            inspect=partial(self._artefact, kernel),
             space_of=partial(self._space, choice),
             sheet_of=partial(self._sheet, choice, builder.source),
             resolve=resolved,
             dynamic_shared=max((launch.shared for launch in launches), default=0),
             floor=LEAST_RATIO,
         )
+
+    def _artefact(self, kernel: Kernel, variant: Variant) -> Artefact:
+        bitcode = variant_paths(self._store.path, variant.id)[0].read_bytes()
+        return artefact.read(self._module(kernel.module).inspector.optimised(bitcode), kernel.name)
 
     def _module(self, module: str) -> ModuleSource:
         """The source of a module, opened once for all of its kernels."""

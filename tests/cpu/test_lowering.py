@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from r3cc.llvm import CompileRequest, Passes, PassesError, PassesStatus
-from r3cc.toolchain.disassemble import disassemble
 from tests.cpu.conftest import Capture, Runner
 from tests.cpu.engine import Launch
 
@@ -48,7 +47,7 @@ def test_a_loop_over_threads_is_vectorised(capture: Capture) -> None:
     passes = Passes()
     lowered = passes.lower_to_host(capture("threads.cu"), "haswell")
     request = CompileRequest(pipeline="default<O3>", emit="bitcode")
-    text = disassemble(passes.compile(lowered, request).output)
+    text = passes.text(passes.compile(lowered, request).output)
     entry = text[text.index("@r3cpu.entry.saxpy(") :]
     assert "<8 x float>" in entry[: entry.index("\n}")]
 

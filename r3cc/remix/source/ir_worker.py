@@ -10,9 +10,9 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.farm.process import Failed, open_line
 from r3cc.llvm import Passes
-from r3cc.toolchain.disassemble import disassemble
 
 MODULE = "r3cc.remix.source.ir_worker"
+OPTIMISED = "default<O3>"
 _ASSEMBLY = re.compile(r'\basm (?:[a-z]+ )*"((?:[^"\\]|\\[0-9A-Fa-f]{2})*)"')
 _DECLARED = re.compile(r'^declare .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(', re.MULTILINE)
 _EXTERNAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = (?:external|extern_weak) (?!.*addrspace\(3\))', re.MULTILINE)
@@ -23,6 +23,12 @@ class Inspect(msgspec.Struct, frozen=True):
 
     bitcode: bytes
     kernel: str
+
+
+class Optimise(msgspec.Struct, frozen=True):
+    """Request: optimise a module. Answered by LLVM's text of it after ``default<O3>``, or Failed."""
+
+    bitcode: bytes
 
 
 class IrFacts(msgspec.Struct, frozen=True):
@@ -47,17 +53,23 @@ def main() -> None:
     passes = Passes()
     while True:
         try:
-            request: Inspect = line.receive()
+            request: Inspect | Optimise = line.receive()
         except EOFError:
             return
         try:
-            line.answer(_inspect(passes, request))
+            line.answer(_answer(passes, request))
         except R3Error as error:
             line.answer(Failed(str(error)))
 
 
+def _answer(passes: Passes, request: Inspect | Optimise) -> IrFacts | str:
+    if isinstance(request, Optimise):
+        return passes.text(request.bitcode, OPTIMISED)
+    return _inspect(passes, request)
+
+
 def _inspect(passes: Passes, request: Inspect) -> IrFacts:
-    text = disassemble(passes.extract(request.bitcode, request.kernel))
+    text = passes.text(passes.extract(request.bitcode, request.kernel))
     described = passes.describe(request.bitcode).kernel(request.kernel)
     externals = {*_DECLARED.findall(text), *_EXTERNAL.findall(text)}
     return IrFacts(

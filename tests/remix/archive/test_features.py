@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from r3cc.errors import R3Error
-from r3cc.remix import artefact
 from r3cc.remix.archive.features import DIMENSIONS, describe, dimension, features, neighbours
-from r3cc.remix.artefact import Artefact, inspect, read
-from r3cc.toolchain.llvm import find_clang, find_llvm_program
+from r3cc.remix.artefact import Artefact, read
+from r3cc.remix.source.inspector import Inspector
+from r3cc.toolchain.llvm import find_llvm_program
 
 AXPY = """
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @axpy(ptr %x, ptr %y, float %a, i32 %n) {
 entry:
@@ -37,26 +39,30 @@ SAME = (
 )
 
 
-def assembled(tmp_path: Path, text: str) -> Path:
-    tool = find_llvm_program("llvm-as")
-    if tool is None:
-        pytest.skip("llvm-as is not installed")
-    path = tmp_path / "module.bc"
-    subprocess.run([tool.path, "-o", path, "-"], input=text.encode(), check=True)
-    return path
+class Reader:
+    """Facts of a kernel in LLVM's text, as a search takes them from a variant's bitcode."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        self._inspector = inspector
+
+    def __call__(self, text: str, kernel: str = "axpy") -> Artefact:
+        tool = find_llvm_program("llvm-as")
+        if tool is None:
+            pytest.skip("llvm-as is not installed")
+        bitcode = subprocess.run(
+            [tool.path, "-o", "-", "-"], input=text.encode(), capture_output=True, check=True
+        ).stdout
+        return read(self._inspector.optimised(bitcode), kernel)
 
 
-@pytest.mark.skipif(find_clang() is None, reason="clang is not installed")
-def test_clang_alone_is_enough_to_read_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = AXPY.replace("%n) {", '%n) "target-cpu"="sm_90" {')
-    module = assembled(tmp_path, text)
-    by_opt = inspect(module, "axpy")
-    monkeypatch.setattr(artefact, "find_llvm_program", lambda name: None)
-    assert inspect(module, "axpy") == by_opt
+@pytest.fixture(scope="module")
+def facts() -> Iterator[Reader]:
+    with closing(Inspector()) as opened:
+        yield Reader(opened)
 
 
-def test_facts_of_a_kernel(tmp_path: Path) -> None:
-    found = inspect(assembled(tmp_path, AXPY), "axpy")
+def test_facts_of_a_kernel(facts: Reader) -> None:
+    found = facts(AXPY)
     assert found == Artefact(
         accesses=3,
         bytes=12,
@@ -68,11 +74,11 @@ def test_facts_of_a_kernel(tmp_path: Path) -> None:
         atomics=False,
     )
     with pytest.raises(R3Error, match="does not define other"):
-        inspect(assembled(tmp_path, AXPY), "other")
+        facts(AXPY, "other")
 
 
-def test_names_and_dead_code_count_for_nothing(tmp_path: Path) -> None:
-    assert inspect(assembled(tmp_path, SAME), "axpy") == inspect(assembled(tmp_path, AXPY), "axpy")
+def test_names_and_dead_code_count_for_nothing(facts: Reader) -> None:
+    assert facts(SAME) == facts(AXPY)
 
 
 @pytest.mark.parametrize(
