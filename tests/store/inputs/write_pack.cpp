@@ -2,6 +2,7 @@
 // Writes a pack with the recorder's own writer: PACK QUOTA COUNT [kill]. Launch n stands on the image of n +
 // 1 chunks.
 #include "pack.h"
+#include "r3core/recorder.h"
 
 #include <csignal>
 #include <cstdlib>
