@@ -164,7 +164,7 @@ def _what_differs(evaluation: Evaluation) -> str:
     if not evaluation.mismatches:
         return f"{evaluation.status}: {evaluation.message}"
     worst = evaluation.mismatches[0]
-    return f"{worst.where}: {worst.count} {worst.element} differ, by up to {worst.max_abs:.3g}"
+    return f"{worst.where}: {worst.count} {worst.element} differ, by up to {worst.furthest[0]}"
 
 
 def _checked(kernel: Kernel, verdict: Verdict, evaluation: Evaluation, message: str) -> Checked:

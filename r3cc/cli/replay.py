@@ -190,5 +190,5 @@ def _ratio(interval: Interval) -> str:
 def _mismatch_table(evaluation: Evaluation) -> Table:
     table = Table("where", "element", "count", "max abs", "max rel", title="Mismatches", title_justify="left")
     for each in evaluation.mismatches:
-        table.add_row(each.where, each.element, str(each.count), f"{each.max_abs:.3g}", f"{each.max_rel:.3g}")
+        table.add_row(each.where, each.element, str(each.count), *each.furthest)
     return table

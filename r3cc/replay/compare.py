@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -88,7 +89,8 @@ class Area:
         if total.count == 0 and not norm_broken:
             return None
         where = f"{self.label}+{max(total.first, 0)}"
-        return Mismatch(where, self.element, total.count or total.different, total.max_abs, total.max_rel)
+        furthest = (each if math.isfinite(each) else None for each in (total.max_abs, total.max_rel))
+        return Mismatch(where, self.element, total.count or total.different, *furthest)
 
     def _judge_piece(self, offset: int, expected: Bytes, actual: Bytes, tolerance: Tolerance | None) -> _Total:
         different = np.flatnonzero(words(expected, self.element) != words(actual, self.element))

@@ -110,8 +110,16 @@ class Mismatch(msgspec.Struct, frozen=True):
     """Element type used for the comparison."""
     count: int
     """Differing elements beyond tolerance."""
-    max_abs: float
-    max_rel: float
+    max_abs: float | None
+    """None where a difference is not a finite number, which JSON could not hold."""
+    max_rel: float | None
+    """None likewise."""
+
+    @property
+    def furthest(self) -> tuple[str, str]:
+        """Both distances as text."""
+        absolute, relative = ("inf" if each is None else f"{each:.3g}" for each in (self.max_abs, self.max_rel))
+        return absolute, relative
 
 
 class ShapeTime(msgspec.Struct, frozen=True):

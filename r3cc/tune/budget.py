@@ -52,7 +52,7 @@ class Limits(msgspec.Struct, frozen=True):
     budget: int | None = None
     """Evaluations over all kernels and sessions."""
     time_s: float | None = None
-    """Wall time of this session."""
+    """Time of this session's searching."""
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -84,8 +84,10 @@ class Budget:
         ]
 
     def pause(self, seconds: float) -> None:
-        """Time that does not count: finals come on top."""
+        """Time that does not count: opening a kernel, its baseline and finals come on top."""
         self._start += seconds
+        if self._explored_until is not None:
+            self._explored_until += seconds
 
     @property
     def explores(self) -> bool:

@@ -10,7 +10,8 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -43,6 +44,8 @@ O3_ONLY = "o3-only"
 OPTIMIZERS = ("r3", "random", O3_ONLY)
 FEWEST_FOR_A_UNIT = 6
 """Evaluations below which a unit's module-scope values are not searched."""
+LEAST_FOR_A_UNIT_S = 20.0
+"""Seconds below which they are not: the finals, over every recorded kernel, take longer than that."""
 LIMITS = ("budget", "time")
 """Reasons to stop that more of it would lift."""
 MIN_NOISE = 0.002
@@ -115,16 +118,23 @@ class Tuner:
 
     def _unit(self, unit: Unit) -> dict[str, Options]:
         """What a unit's search found for its kernels."""
-        begun = self._journal.earlier(unit.plan.kernel)
-        allowance = None if begun else self._budget.allowance(unit.plan).evaluations
-        if allowance is not None and allowance < FEWEST_FOR_A_UNIT:
-            why = f"{allowance} evaluations are too few for what all its kernels share"
+        short = None if self._journal.earlier(unit.plan.kernel) else self._too_little(unit)
+        if short is not None:
+            why = f"{short} are too few for what all its kernels share"
             self._journal.append(no_improvement(unit.plan, None, why))
             return {}
         result = self._result(
             Subject(unit.plan, unit.space, self._knob_proposer(unit.space), unit.open_search, unit.open_finals)
         )
         return dict.fromkeys(unit.kernels, result.candidate.codegen)
+
+    def _too_little(self, unit: Unit) -> str | None:
+        """What a unit would get, if that is not worth a search."""
+        allowance = self._budget.allowance(unit.plan)
+        if allowance.evaluations is not None and allowance.evaluations < FEWEST_FOR_A_UNIT:
+            return f"{allowance.evaluations} evaluations"
+        seconds = math.inf if allowance.deadline is None else allowance.deadline - time.monotonic()
+        return f"{seconds:.0f} seconds" if seconds < LEAST_FOR_A_UNIT_S else None
 
     def _kernel(self, target: Target, values: Options) -> Subject:
         if isinstance(target.space, KnobSpace):
@@ -149,8 +159,7 @@ class Tuner:
             plan = subject.plan
             if self._journal.result(plan.kernel) or self._journal.grant(plan.kernel):
                 continue
-            with subject.open_search() as evaluator:
-                search = self._search(subject, evaluator)
+            with self._opened(subject) as (evaluator, search):
                 if isinstance(search, KernelSearch) and not search.stopped:
                     run, reason = self._advance(plan, search, evaluator, self._budget.exploration(plan))
                     if reason not in LIMITS:
@@ -160,8 +169,7 @@ class Tuner:
         plan = subject.plan
         search = self._searches.get(plan.kernel)
         if search is None or (isinstance(search, KernelSearch) and not search.stopped):
-            with subject.open_search() as evaluator:
-                search = self._search(subject, evaluator)
+            with self._opened(subject) as (evaluator, search):
                 if isinstance(search, KernelSearch) and not search.stopped:
                     self._end(plan, search, *self._advance(plan, search, evaluator, self._allowance(plan, search)))
         if isinstance(search, Evaluation):
@@ -176,6 +184,15 @@ class Tuner:
             measure_parts(plan.kernel, subject.space, winner, subject.open_search, self._journal.append)
         self._budget.pause(time.monotonic() - began)
         return result
+
+    @contextmanager
+    def _opened(self, subject: Subject) -> Iterator[tuple[Evaluator, KernelSearch | Evaluation]]:
+        """An evaluator, and the search as far as it has come. Neither opening nor the baseline counts as searching."""
+        began = time.monotonic()
+        with subject.open_search() as evaluator:
+            search = self._search(subject, evaluator)
+            self._budget.pause(time.monotonic() - began)
+            yield evaluator, search
 
     def _search(self, subject: Subject, evaluator: Evaluator) -> KernelSearch | Evaluation:
         """The subject's search as far as it has come, or the evaluation of a baseline that failed."""

@@ -67,8 +67,8 @@ def _detail(evaluation: Evaluation) -> str:
 
 def _differences(mismatches: Sequence[Mismatch]) -> str:
     shown = [
-        f"{each.count} elements of type {each.element} at {each.where}, by up to {each.max_abs:.3g} "
-        f"({each.max_rel:.3g} relative)"
+        f"{each.count} elements of type {each.element} at {each.where}, by up to {each.furthest[0]} "
+        f"({each.furthest[1]} relative)"
         for each in mismatches[:3]
     ]
     return "; ".join(shown)
