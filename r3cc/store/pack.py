@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import struct
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,6 +64,7 @@ class PackReader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._own = threading.local()  # a decompressor serves one thread at a time, and is slow to make
 
     def close(self) -> None:
         """Close the file."""
@@ -101,12 +103,18 @@ class PackReader:
         """Uncompressed content, checked against its key; raises DamagedRecord."""
         payload = os.pread(self._file, record.size, record.offset + HEADER.size)
         try:
-            content = zstandard.ZstdDecompressor().decompress(payload)
+            content = self._decompressor().decompress(payload)
         except zstandard.ZstdError as error:
             raise DamagedRecord(f"its payload cannot be decompressed: {error}") from None
         if content_key(content) != record.key:
             raise DamagedRecord("its content does not have its key")
         return content
+
+    def _decompressor(self) -> zstandard.ZstdDecompressor:
+        if not hasattr(self._own, "decompressor"):
+            self._own.decompressor = zstandard.ZstdDecompressor()
+        decompressor: zstandard.ZstdDecompressor = self._own.decompressor
+        return decompressor
 
     def stored(self, record: Record) -> bytes:
         """The whole record as it stands in the file, checked against its checksum; raises DamagedRecord."""
