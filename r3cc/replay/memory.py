@@ -319,6 +319,12 @@ class LaunchMemory:
         self._spans = [(span.address, self._span_block(span)) for span in self.spans]
         self._globals = [(image, self._global_area(image)) for image in launch.globals]
 
+    @property
+    def varies(self) -> bool:
+        """Whether the baseline was seen to leave other results each time, as where atomics give out places."""
+        areas = [area for _, block in self._spans for area in block.areas] + [area for _, area in self._globals]
+        return not all(area.deterministic for area in areas)
+
     def enter(self) -> None:
         """Map the launch's addresses and nothing else, and restore all of its memory."""
         try:

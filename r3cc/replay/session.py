@@ -216,9 +216,10 @@ class ReplaySession:
         for number, (case, reference) in enumerate(checks):
             found = self._validate(case, code, function, job.launch)
             if found:
+                varies = "; the original kernel's own results vary from launch to launch" if case.memory.varies else ""
                 return Measurement(
                     Status.MISMATCH,
-                    f"{case.launch.launch}: {len(found)} piece(s) of memory differ from {reference}",
+                    f"{case.launch.launch}: {len(found)} piece(s) of memory differ from {reference}{varies}",
                     mismatches=tuple(found),
                     launches=min(number, len(cases)),
                     resources=resources,
