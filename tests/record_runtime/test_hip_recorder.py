@@ -94,7 +94,7 @@ def test_launches_are_recorded_with_their_memory(tmp_path: Path) -> None:
         doubled, loaded = sorted(
             (each for each in opened.kernels(None) if each.name == "_Z7doubledPf"), key=lambda each: -len(each.module)
         )
-        assert (scale.launches, scale.recorded, scale.device) == (3, 3, "hip:0")
+        assert (scale.launches, scale.recorded, scale.device, scale.not_recordable) == (3, 3, "hip:0", ())
         assert [(each.reason, each.launches) for each in doubled.not_recordable] == [("pinned host memory", 1)]
         assert [each.reason for each in loaded.not_recordable] == ["the program loaded its module itself"]
         for factor, launch in enumerate(opened.launches(scale), start=2):
