@@ -254,7 +254,8 @@ Result<HipccCommand> translateHipcc(const Words &Arguments, const HipccAdditions
       Out.push_back("--offload-arch=" + Architecture);
   if (Facts.codeObject)
     Out.push_back("--offload-device-only");
-  if (Facts.relocatable) // the old driver compiles the host first, which then has no device code to take along
+  if (Facts
+          .relocatable) // the old driver compiles the host first, which then has no device code to take along
     Out.push_back("--offload-new-driver");
   append(Out, Additions.compile);
   append(Out, Body);

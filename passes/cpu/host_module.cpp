@@ -124,10 +124,8 @@ private:
       return Error::success();
     bool Shared = isSharedVariable(G);
     if (G.isDeclaration() && !Shared && !G.hasExternalWeakLinkage())
-      return makeError(
-          R3_UNSUPPORTED,
-          "variable '" + G.getName() +
-              "' is defined in a unit whose IR the program does not carry");
+      return makeError(R3_UNSUPPORTED, "variable '" + G.getName() +
+                                           "' is defined in a unit whose IR the program does not carry");
     // Host code may write a __constant__ or const __device__ variable, whatever the device module says.
     // In HIP's modules what host code may write is marked.
     bool Settled = Device.getTargetTriple().isAMDGCN() && !G.isExternallyInitialized();

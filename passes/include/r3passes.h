@@ -44,7 +44,8 @@ const char *r3_llvm_version(void);
  * decide legal launches: {"kernels": [{"name", "parameters", "globals", "reads_block_size",
  * "reads_grid_size", "static_shared", "dynamic_shared", "barriers", "warp_operations", "atomics",
  * "element_types": {"<parameter index>": "float" | "double" | "i32" | …,
- * }, "written_only": [<index of a parameter through which the kernel only stores>, …], "global_element_types": {"<global>": "float", …}, "max_threads"}], …}. element_types come from the loads
+ * }, "written_only": [<index of a parameter through which the kernel only stores>, …],
+ * "global_element_types": {"<global>": "float", …}, "max_threads"}], …}. element_types come from the loads
  * and stores reached through that parameter; a parameter with several is left out ("mixed"). */
 r3_result *r3_describe(const uint8_t *bitcode, size_t size);
 
@@ -66,13 +67,13 @@ r3_result *r3_specialise(const uint8_t *bitcode, size_t size, const char *reques
 /* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never",
  * "cpu": "sm_90", "features": "+ptx87", "vectorize_loops": bool, "vectorize_slp": bool, "unroll_loops": bool,
  * "mllvm": ["-opt=value", …], "kernel_attributes": {"maxntid": "256,1,1", "minctasm": "2", "maxnreg": "64"},
- * "remarks": bool, "emit": "assembly" | "object" | "bitcode" | "text"}. All but pipeline optional; cpu and features
- * default to the module's, the host's for a host module. fp_contract "off", "on" and "fast" are clang's;
- * "never" also drops the permission to fuse that the IR carries. kernel_attributes go on every kernel of the
- * module; "" removes what the source gave. mllvm options are global to the process: its first compile decides
- * them, and another set later is R3_BAD_REQUEST. Output: PTX text for an NVPTX module, an object file for a
- * host module. Deterministic: equal inputs, equal bytes. report: {"ir_hash": "<hash of the optimised IR>",
- * "optimise_ns", "codegen_ns", "remarks": [text, …]}. */
+ * "remarks": bool, "emit": "assembly" | "object" | "bitcode" | "text"}. All but pipeline optional; cpu and
+ * features default to the module's, the host's for a host module. fp_contract "off", "on" and "fast" are
+ * clang's; "never" also drops the permission to fuse that the IR carries. kernel_attributes go on every
+ * kernel of the module; "" removes what the source gave. mllvm options are global to the process: its first
+ * compile decides them, and another set later is R3_BAD_REQUEST. Output: PTX text for an NVPTX module, an
+ * object file for a host module. Deterministic: equal inputs, equal bytes. report: {"ir_hash": "<hash of the
+ * optimised IR>", "optimise_ns", "codegen_ns", "remarks": [text, …]}. */
 r3_result *r3_compile(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"cpu": host CPU name or "native"}. Lowers an NVPTX module to a host module for libr3cpu

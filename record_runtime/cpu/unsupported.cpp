@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every entry of the CUDA and HIP runtimes that the cpu device does not have, so that a program that calls one
-// is told its name instead of dying at start. The definitions are weak: a real one elsewhere in the library
-// takes precedence.
+// Every entry of the CUDA and HIP runtimes that the cpu device does not have, so that a program that calls
+// one is told its name instead of dying at start. The definitions are weak: a real one elsewhere in the
+// library takes precedence.
 #include "cudart/runtime.h"
 
 using namespace r3::cpu::cudart;

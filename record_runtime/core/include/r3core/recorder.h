@@ -125,8 +125,8 @@ struct ForeignModule {
   std::string binary; ///< path of the object that it came from
   const void *image = nullptr;
   std::size_t size = 0;
-  std::string format;   ///< "cubin" or "ptx"
-  int architecture = 0; ///< 90; 0 if it isn't known
+  std::string format;        ///< "cubin" or "ptx"
+  int architecture = 0;      ///< 90; 0 if it isn't known
   const void *ptx = nullptr; ///< what a cubin was made of, where it came with it
   std::size_t ptxSize = 0;
 };
