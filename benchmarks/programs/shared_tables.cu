@@ -3,6 +3,8 @@
 //   shared_tables MEBIBYTES LAUNCHES
 // Prints the bandwidths, in bytes a second, of a plain copy of the table to the host and of a kernel that
 // reads it where it lies.
+#include "check.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -10,15 +12,6 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 #include <vector>
-
-#define CHECK(call)                                                                                          \
-  do {                                                                                                       \
-    cudaError_t status = (call);                                                                             \
-    if (status != cudaSuccess) {                                                                             \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status));        \
-      std::exit(2);                                                                                          \
-    }                                                                                                        \
-  } while (0)
 
 constexpr int kOut = 1 << 14;
 

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Many launches of a kernel that does next to nothing: what a launch costs the host.
 // Prints the nanoseconds a launch of each round.
+#include "check.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
-
-#define CHECK(call)                                                                                          \
-  do {                                                                                                       \
-    cudaError_t status = (call);                                                                             \
-    if (status != cudaSuccess) {                                                                             \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status));        \
-      std::exit(2);                                                                                          \
-    }                                                                                                        \
-  } while (0)
 
 __global__ void count_launch(unsigned *counter, unsigned step) { *counter += step; }
 

@@ -2,6 +2,8 @@
 // One launch that changes all of a large buffer: what a snapshot costs.
 //   touch_memory MEBIBYTES noise|smooth|distinct
 // Prints the bandwidth of a plain copy to the host, in bytes a second.
+#include "check.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -10,15 +12,6 @@
 #include <cstring>
 #include <cuda_runtime.h>
 #include <vector>
-
-#define CHECK(call)                                                                                          \
-  do {                                                                                                       \
-    cudaError_t status = (call);                                                                             \
-    if (status != cudaSuccess) {                                                                             \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status));        \
-      std::exit(2);                                                                                          \
-    }                                                                                                        \
-  } while (0)
 
 __device__ uint64_t mixed(uint64_t x) {
   x ^= x >> 33;

@@ -16,6 +16,7 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.replay.events import KernelPlan, RegionChange, Result
 from r3cc.store.model import Module
+from r3cc.store.whole_file import replace_whole
 from r3cc.toolchain.relocate import relocated
 
 NO_NEWLINE = "\\ No newline at end of file\n"
@@ -76,9 +77,7 @@ def source_patch(winners: Sequence[SourceWinner], heading: Sequence[str]) -> Pat
 
 def write_patch(path: Path, patch: Patch) -> None:
     """Write a patch; the file appears whole or not at all."""
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_text(patch.text, encoding="utf-8", errors="surrogateescape")
-    temporary.replace(path)
+    replace_whole(path, patch.text.encode("utf-8", "surrogateescape"))
 
 
 def _share(winner: SourceWinner) -> float:

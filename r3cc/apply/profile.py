@@ -10,6 +10,7 @@ import msgspec
 
 from r3cc.errors import UsageError
 from r3cc.replay.model import Dim3, Interval
+from r3cc.store.whole_file import replace_whole
 
 FORMAT = "r3-profile"
 VERSION = 2
@@ -151,9 +152,7 @@ def read_profile(path: Path) -> Profile:
 
 def write_profile(path: Path, profile: Profile) -> None:
     """Write a profile; the file appears whole or not at all."""
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(profile), indent=1) + b"\n")
-    temporary.replace(path)
+    replace_whole(path, msgspec.json.format(msgspec.json.encode(profile), indent=1) + b"\n")
 
 
 def choose(entries: Iterable[Entry], device: str, architecture: str) -> Entry | None:

@@ -53,6 +53,10 @@ class DeviceUnavailable(DeviceError):
     """There is no such device here, or what drives it is not installed."""
 
 
+RESERVED = 1 << 30
+"""Addresses of GPUs are reserved in multiples of this: of a few megabytes CUDA ignores the address asked for."""
+
+
 class Range(msgspec.Struct, frozen=True, order=True):
     """``size`` bytes from ``address``."""
 
@@ -67,6 +71,12 @@ class Range(msgspec.Struct, frozen=True, order=True):
     def holds(self, other: Range) -> bool:
         """Whether ``other`` lies inside."""
         return self.address <= other.address and other.end <= self.end
+
+    @property
+    def window(self) -> Range:
+        """The whole reservations around it."""
+        start = self.address // RESERVED * RESERVED
+        return Range(start, -(-self.end // RESERVED) * RESERVED - start)
 
 
 class Limits(msgspec.Struct, frozen=True):

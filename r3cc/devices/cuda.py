@@ -39,8 +39,6 @@ _SWEEP_BLOCKS = 512
 _VECTOR = 16
 _FREE_SHARED = 48 * 1024
 """Dynamic shared bytes that need no opt-in."""
-_WINDOW = 1 << 30
-"""Addresses are reserved in multiples of this: for a few megabytes the driver ignores the address asked for."""
 
 _CALIBRATIONS = 51
 _BACK_TO_BACK = 64
@@ -164,12 +162,6 @@ class CudaCode:
     def unload(self) -> None:
         """Give the module back."""
         self._driver.call(LoadError, self._driver.api.cuModuleUnload, self._handle)
-
-
-def _window(wanted: Range) -> Range:
-    """The whole windows around a range."""
-    start = wanted.address // _WINDOW * _WINDOW
-    return Range(start, -(-wanted.end // _WINDOW) * _WINDOW - start)
 
 
 def _words(*values: int) -> Arguments:
@@ -324,7 +316,7 @@ class CudaDevice:
     def reserve(self, ranges: Sequence[Range]) -> None:
         """Reserve device addresses at exactly these places."""
         api, call = self._driver.api, self._driver.call
-        for wanted in map(_window, ranges):
+        for wanted in (each.window for each in ranges):
             if any(held.holds(wanted) for held in self._reservations):
                 continue
             if HOST.holds(wanted):

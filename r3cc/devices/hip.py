@@ -45,8 +45,6 @@ _FAULTS = ("IllegalAddress", "IllegalState", "LaunchFailure", "Assert", "ECCNotC
 """Errors after which the process's use of the GPU is over."""
 _TIMEOUT = "LaunchTimeOut"
 
-_WINDOW = 1 << 30
-"""Addresses are reserved in multiples of this, as on CUDA."""
 _BLOCK = 1 << 24
 """Bytes that are compared at a time."""
 _SWEEPS = 3
@@ -288,7 +286,7 @@ class HipDevice:
 
     def reserve(self, ranges: Sequence[Range]) -> None:
         """Reserve device addresses at exactly these places."""
-        for wanted in map(_window, ranges):
+        for wanted in (each.window for each in ranges):
             if any(held.holds(wanted) for held in self._reservations):
                 continue
             got = int(self.runtime.call(DeviceUnavailable, "hipMemAddressReserve", wanted.size, 0, wanted.address, 0))
@@ -411,9 +409,3 @@ class HipDevice:
         for held in self._reservations:
             self.runtime.call(DeviceError, "hipMemAddressFree", held.address, held.size)
         self._reservations.clear()
-
-
-def _window(wanted: Range) -> Range:
-    """The whole windows around a range."""
-    start = wanted.address // _WINDOW * _WINDOW
-    return Range(start, -(-wanted.end // _WINDOW) * _WINDOW - start)

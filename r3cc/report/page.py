@@ -27,6 +27,7 @@ from r3cc.store.demangle import base_name
 from r3cc.store.eventlog import read_events
 from r3cc.store.model import Kernel, Process, Recording
 from r3cc.store.search import Search
+from r3cc.store.whole_file import replace_whole
 
 TEMPLATE = "page.html.j2"
 OUTSIDE = -1
@@ -120,10 +121,8 @@ def write_page(
     """
     page = page_of(store, search, refresh_s, bench)
     text = render(page)
-    temporary = path.with_name(path.name + ".new")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        replace_whole(path, text.encode())
     except OSError as error:
         raise R3Error(f"cannot write the page {path}: {error.strerror}") from None
     return page.report
