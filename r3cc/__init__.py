@@ -1,8 +1,4 @@
 """R3: record, remix and replay GPU kernels."""
 
-from importlib.metadata import PackageNotFoundError, version
-
-try:
-    __version__ = version("r3cc")
-except PackageNotFoundError:  # run from a source tree
-    __version__ = "0.1.0"
+__version__ = "0.1.0"
+"""The package's own version, too: pyproject.toml reads it here."""

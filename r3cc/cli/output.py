@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PIPE_WIDTH = 100_000
 """Columns for a table that does not go to a terminal: no cell is folded there, so that each row is one line to grep."""
@@ -27,6 +28,8 @@ def print_json(document: Any) -> None:
 
 def print_table(table: Table) -> None:
     """Print a table on standard output, as wide as the terminal."""
+    from rich.console import Console  # here, for its import takes longer than what most verbs do
+
     console = Console(markup=False)  # names of kernels may have brackets
     if not console.is_terminal:
         console = Console(width=PIPE_WIDTH, markup=False)

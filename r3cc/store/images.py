@@ -7,13 +7,15 @@ import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from r3cc.errors import R3Error
 from r3cc.store.index import Index
 from r3cc.store.pack import DamagedRecord, PackReader
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 CHUNK_SIZE = 256 * 1024
 KEY_SIZE = 16
@@ -44,6 +46,8 @@ class ChunkReader:
 
     def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
         """A memory image of ``size`` bytes as a new writable array; raises R3Error when a chunk is missing."""
+        import numpy as np  # here, for its import would double the start-up time of the verbs that read no memory
+
         image = np.empty(size, np.uint8)
         if size:
             self.read_image(key, image.data)
@@ -62,6 +66,8 @@ class ChunkReader:
 
     def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
         """Bytes [start, start + length) of a memory image of ``size`` bytes, as a new writable array."""
+        import numpy as np  # as in image
+
         keys = self.chunk_keys(key, size)
         out = np.empty(length, np.uint8)
         chunks = range(start // CHUNK_SIZE, -(-(start + length) // CHUNK_SIZE))

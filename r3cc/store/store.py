@@ -6,11 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from r3cc.errors import R3Error
 from r3cc.store import documents, kernels
@@ -19,6 +17,10 @@ from r3cc.store.index import Index
 from r3cc.store.model import Kernel, Launch, Module, Process, Recording
 from r3cc.store.recordings import Recordings
 from r3cc.store.search import Searches
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 FORMAT_NAME = "r3-store"
 VERSION = 1
