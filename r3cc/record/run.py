@@ -97,7 +97,7 @@ def _prepare(
         problems = linked.problems
     recordings = Recordings(store.path / "recordings")
     job = current_job(os.environ)
-    identifier, leads = (recordings.reserve(), True) if job is None else recordings.join(job.name)
+    identifier, leads = (recordings.reserve(), True) if job is None else recordings.join(job.name, job.rank)
     try:
         folder = store.recording_path(identifier)
         guided_by = choose_guide(store, command, options, guide, identifier)

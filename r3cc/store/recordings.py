@@ -14,7 +14,7 @@ from r3cc.store.model import Recording
 
 FILE = "recording.json"
 JOBS = "jobs"
-"""Folder of one link a parallel job, to its recording."""
+"""Folder of one link a run of a parallel job, to its recording, and an empty file for each rank of it."""
 
 
 class Recordings:
@@ -31,24 +31,36 @@ class Recordings:
                 (self.path / identifier).mkdir(parents=True)
                 return identifier
 
-    def join(self, job: str) -> tuple[str, bool]:
+    def join(self, job: str, rank: str) -> tuple[str, bool]:
         """The recording of a parallel job, made by the rank that comes first: its id, and whether this call made it.
 
-        A symbolic link that can be made only once stands in for a lock, which shared file systems may lack.
+        A rank that comes again, as a job script's second `r3 record` does, belongs to the job's next recording. Files
+        that can be made only once stand in for a lock, which shared file systems may lack.
         """
         links = self.path / JOBS
+        links.mkdir(parents=True, exist_ok=True)
+        link = links / f"{job}.{self._run_of(links, job, rank)}"
         own = self.reserve()
-        links.mkdir(exist_ok=True)
         while True:
             try:
-                (links / job).symlink_to(own)
+                link.symlink_to(own)
                 return own, True
             except FileExistsError:
-                known = (links / job).readlink()
+                known = link.readlink()
             if (self.path / known).is_dir():
                 (self.path / own).rmdir()
                 return known.name, False
-            (links / job).unlink(missing_ok=True)  # of a recording that was removed
+            link.unlink(missing_ok=True)  # of a recording that was removed
+
+    def _run_of(self, links: Path, job: str, rank: str) -> int:
+        """How many times the rank has come before."""
+        number = 0
+        while True:
+            try:
+                (links / f"{job}.{number}.{rank}").touch(exist_ok=False)
+                return number
+            except FileExistsError:
+                number += 1
 
     def write(self, recording: Recording) -> None:
         """Write or replace ``recording.json``: it appears whole or not at all."""

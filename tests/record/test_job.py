@@ -42,17 +42,25 @@ def test_without_a_name_the_launcher_s_process_is_the_job() -> None:
 
 def test_the_first_rank_makes_the_recording(tmp_path: Path) -> None:
     recordings = Recordings(tmp_path / "recordings")
-    made, leads = recordings.join("a")
+    made, leads = recordings.join("a", "1")
     assert leads
-    assert recordings.join("a") == (made, False)
-    other, leads = recordings.join("b")
+    assert recordings.join("a", "0") == (made, False)
+    other, leads = recordings.join("b", "0")
     assert leads and other != made
     assert sorted(each.id for each in recordings.all()) == sorted({made, other})
 
 
 def test_a_removed_recording_is_made_anew(tmp_path: Path) -> None:
     recordings = Recordings(tmp_path / "recordings")
-    made, _ = recordings.join("a")
+    made, _ = recordings.join("a", "0")
     recordings.remove(made)
-    again, leads = recordings.join("a")
+    again, leads = recordings.join("a", "1")
     assert leads and again != made
+
+
+def test_a_job_script_s_second_run_is_a_recording_of_its_own(tmp_path: Path) -> None:
+    recordings = Recordings(tmp_path / "recordings")
+    runs = [[recordings.join("script", rank) for rank in ("0", "1")] for _ in range(3)]
+    assert [leads for run in runs for _, leads in run] == [True, False] * 3
+    assert [len({name for name, _ in run}) for run in runs] == [1, 1, 1]
+    assert len({name for run in runs for name, _ in run}) == 3
