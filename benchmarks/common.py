@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from r3cc.record.gpu import count_cuda_devices
+from r3cc.devices.count import count_cuda_devices
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_program
 

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from r3cc.cli.options import json_option
 from r3cc.cli.output import counted, print_json, print_table, say
-from r3cc.record.gpu import count_cuda_devices
+from r3cc.devices.count import count_cuda_devices
 from r3cc.toolchain.diagnosis import Finding, Need, build_works, diagnose
 
 

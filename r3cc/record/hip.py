@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from r3cc.devices.hip import is_host_runtime
 from r3cc.errors import R3Error
 from r3cc.record.application import loaded_libraries
 from r3cc.record.cpu_device import HIP, binaries_with_modules
 from r3cc.record.cpu_modules import prepare_modules
+from r3cc.record.visible import visible_device
 from r3cc.store import Store
 from r3cc.toolchain.native import native_library
 
@@ -25,11 +25,10 @@ def hip_environment(program: Path, store: Store, device: str) -> dict[str, str]:
     libraries = loaded_libraries(program)
     if not any(HIP.fullmatch(library.name) for library in libraries):
         raise R3Error(f"{program} does not load HIP's shared runtime: link it with -lamdhip64, as r3-hipcc does")
-    number, visible = int(device.removeprefix("hip:")), os.environ.get(VISIBLE)
-    environment = {
-        "LD_PRELOAD": str(native_library(RECORDER)),
-        VISIBLE: visible.split(",")[number] if visible else str(number),
-    }
+    from r3cc.devices.hip import is_host_runtime  # here, for it imports numpy, which other recordings do without
+
+    environment = {"LD_PRELOAD": str(native_library(RECORDER))}
+    environment |= visible_device(device, VISIBLE, os.environ.get(VISIBLE))
     if not is_host_runtime():
         return environment
     return environment | prepare_modules(binaries_with_modules(program, libraries), store)

@@ -11,22 +11,24 @@ from pathlib import Path
 
 import msgspec
 
-from r3cc.errors import R3Error
+from r3cc.devices.count import count_cuda_devices
+from r3cc.errors import R3Error, UsageError
 from r3cc.record.application import check_preloadable, find_application, find_program, loaded_libraries
 from r3cc.record.cpu_device import binaries_with_modules, cpu_environment
-from r3cc.record.gpu import count_cuda_devices
 from r3cc.record.hip import hip_environment
 from r3cc.record.job import current_job
 from r3cc.record.launcher import run_program
 from r3cc.record.linked_modules import link_programs
 from r3cc.record.options import RecordOptions, recorder_environment
 from r3cc.record.plan import Plan, plan_launches
+from r3cc.record.visible import visible_device
 from r3cc.store import Store
 from r3cc.store.model import Recording
 from r3cc.store.recordings import Recordings
 from r3cc.toolchain.native import native_library
 
 RECORDER = "libr3record.so"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 NO_GUIDE = "none"
 """Launches are chosen without an earlier recording."""
 
@@ -42,6 +44,8 @@ def choose_device(given: str | None) -> str:
             "kernels on the host"
         )
     device = given or "cuda:0"
+    if not device.removeprefix("cuda:").isdecimal():
+        raise UsageError(f"a program is recorded on one GPU, such as cuda:0, not on {device}")
     if int(device.removeprefix("cuda:")) >= count:
         raise R3Error(f"there is no device {device}: the CUDA driver offers cuda:0 to cuda:{count - 1}")
     return device
@@ -91,7 +95,7 @@ def _prepare(
     elif device.startswith("hip:"):
         front = hip_environment(application, store, device)
     else:
-        front = cuda_environment(given_device, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        front = cuda_environment(given_device, os.environ.get(VISIBLE))
         linked = link_programs(binaries_with_modules(application, loaded_libraries(application)), store)
         front |= linked.environment
         problems = linked.problems
@@ -169,13 +173,10 @@ def write_plan(plan: Plan, folder: Path) -> dict[str, str]:
 def cuda_environment(given_device: str | None, visible: str | None) -> dict[str, str]:
     """Variables that bring the driver's recorder into the program, and show it the given GPU only, if there is one.
 
-    ``visible`` is the CUDA_VISIBLE_DEVICES under which the device was numbered.
+    ``visible`` is the CUDA_VISIBLE_DEVICES under which the device was numbered. Raises UsageError where it shows fewer.
     """
     preload = {"LD_PRELOAD": str(native_library(RECORDER))}
-    if given_device is None:
-        return preload
-    number = int(given_device.removeprefix("cuda:"))
-    return preload | {"CUDA_VISIBLE_DEVICES": visible.split(",")[number] if visible else str(number)}
+    return preload if given_device is None else preload | visible_device(given_device, VISIBLE, visible)
 
 
 def joined_environment(own: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from r3cc.record.gpu import count_cuda_devices
+from r3cc.devices.count import count_cuda_devices
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from r3cc.record.gpu import count_cuda_devices
+from r3cc.devices.count import count_cuda_devices
 from tests.examples.programs import ALL, DEVICES, MINI_APPS, Example, function_name, r3, r3_json
 
 on_each_device = pytest.mark.parametrize("device", DEVICES)

@@ -10,6 +10,7 @@ from r3cc.errors import R3Error, UsageError
 from r3cc.record import run
 from r3cc.record.options import RecordOptions, Snapshot, recorder_environment
 from r3cc.record.run import choose_device, joined_environment
+from r3cc.record.visible import visible_device
 
 
 def test_every_option_becomes_a_variable(tmp_path: Path) -> None:
@@ -65,6 +66,7 @@ def test_the_device(monkeypatch: pytest.MonkeyPatch, given: str | None, count: i
         (None, 0, "--device cpu"),
         ("cuda:0", 0, "--device cpu"),
         ("cuda:2", 2, "no device cuda:2"),
+        ("cuda:*", 2, "on one GPU"),
     ],
 )
 def test_a_wrong_device_is_a_sentence(
@@ -78,3 +80,17 @@ def test_a_wrong_device_is_a_sentence(
 def test_amds_gpus_are_recorded_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "count_cuda_devices", lambda: 0)
     assert choose_device("hip:0") == "hip:0"
+
+
+@pytest.mark.parametrize(
+    ("device", "visible", "expected"),
+    [("cuda:1", None, "1"), ("cuda:1", "", "1"), ("cuda:1", "4, 6", "6"), ("hip:0", "GPU-abc", "GPU-abc")],
+)
+def test_one_gpu_is_visible(device: str, visible: str | None, expected: str) -> None:
+    assert visible_device(device, "VISIBLE", visible) == {"VISIBLE": expected}
+
+
+@pytest.mark.parametrize(("device", "visible"), [("cuda:2", "0,1"), ("hip:1", "0"), ("cuda:*", None)])
+def test_a_gpu_that_is_not_visible_is_a_sentence(device: str, visible: str | None) -> None:
+    with pytest.raises(UsageError, match=r"no device|one GPU"):
+        visible_device(device, "VISIBLE", visible)
