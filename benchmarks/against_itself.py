@@ -17,7 +17,8 @@ import msgspec
 
 from benchmarks.common import Options, parse_options, report
 from benchmarks.examples import ALL, heaviest, recorded, spaces
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.compile import CodeObject, CodeRequest, write_whole
 from r3cc.replay.events import Result
 from r3cc.store import Store

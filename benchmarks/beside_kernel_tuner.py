@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.common import PROGRAMS, Options, build, options_of, options_parser, record_command, report, run
 from benchmarks.examples import spaces
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Candidate, Dim3, LaunchConfiguration, Status, TimingPlan
 from r3cc.store import Store
 from r3cc.tune.knobs import BLOCK

@@ -25,8 +25,9 @@ from typing import Any
 
 from benchmarks.common import Options, options_of, options_parser, report
 from benchmarks.examples import ALL, WEATHER, heaviest, recorded, spaces
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
 from r3cc.farm.evaluator import Evaluator
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.events import Answer, KernelPlan
 from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store import Store

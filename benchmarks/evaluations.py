@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmarks.common import ROOT, Options, build, parse_options, record_command, report, run
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
-from r3cc.farm.local import compile_processes
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator, compile_processes
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, TimingPlan
 from r3cc.replay.stages import Stage
 from r3cc.store import Store

@@ -31,7 +31,8 @@ import msgspec
 
 from benchmarks.common import ROOT, Options, build, options_of, options_parser, record_command, report, run
 from benchmarks.examples import spaces
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.compile import CodeRequest
 from r3cc.replay.events import Answer, AnyEvent, Incumbent, Lost, Proposal, Result, decode_event
 from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Status, TimingPlan

@@ -22,13 +22,14 @@ from typing import Any
 
 from benchmarks.common import Options, options_of, options_parser, report
 from benchmarks.examples import ALL, SHAPES, heaviest, recorded, spaces
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Dim3, LaunchConfiguration, Status, TimingPlan
 from r3cc.store import Store
-from r3cc.tune.block_optimizer import BlockOptimizer
 from r3cc.tune.blocks import WARP, dimensions, volume
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, Knob
+from r3cc.tune.launch_optimizer import LaunchOptimizer
 from r3cc.tune.plan import Choice
 from r3cc.tune.space import Space
 
@@ -161,13 +162,15 @@ def _run(asked: Iterator[Dim3], table: Table) -> tuple[int, float]:
 
 
 def _by_model(table: Table) -> Iterator[Dim3]:
-    optimizer = BlockOptimizer(table.recorded, tuple(table.ratios))
+    shapes = (table.recorded, *table.ratios)
+    optimizer = LaunchOptimizer(shapes)
     worst = 0.0
-    while (block := optimizer.ask()) is not None:
+    while (setting := optimizer.ask()) is not None:
+        block = shapes[setting[0]]
         yield block
         ratio = table.ratios[block]
         worst = max(worst, math.log(ratio)) if math.isfinite(ratio) else worst
-        optimizer.tell(block, math.log(ratio) if math.isfinite(ratio) else worst + 0.1)
+        optimizer.tell(setting, math.log(ratio) if math.isfinite(ratio) else worst + 0.1)
 
 
 def _at_random(table: Table, seed: int) -> Iterator[Dim3]:

@@ -13,7 +13,8 @@ from typing import Any
 
 from benchmarks.common import options_of, options_parser, report
 from benchmarks.examples import ALL, WEATHER, heaviest, recorded, spaces
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Candidate, Evaluation, Race, Status, TimingPlan
 from r3cc.store import Store
 from r3cc.tune.kernel_run import FEW_SAMPLES, FEW_WARMUPS

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.events import VERSION, AnyEvent, Begin, Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.store import Store
@@ -72,6 +73,9 @@ def _changes(candidate: Candidate) -> Sequence[str]:
     special = candidate.specialisation
     constants = [f"argument {index}" for index, _ in special.arguments]
     constants += [name for name, value in (("block", special.block), ("grid", special.grid)) if value is not None]
+    constants += [
+        f"{each.size} bytes of {each.variable or f'what argument {each.argument} points to'}" for each in special.tables
+    ]
     fixed = [f"specialised: {', '.join(constants)}"] if constants else []
     return [*pipeline, *(f"{key}={value}" for key, value in candidate.codegen), *texts, *fixed]
 

@@ -10,7 +10,8 @@ import msgspec
 from r3cc.apply.profile import Entry, Profile, choose
 from r3cc.apply.rules import has_values, launched, shape_of, takes
 from r3cc.errors import R3Error
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.llvm.inspect import kernel_identity
 from r3cc.replay.model import (
     Candidate,
@@ -19,6 +20,7 @@ from r3cc.replay.model import (
     Numerics,
     Specialisation,
     Status,
+    Table,
     TimingPlan,
 )
 from r3cc.store import Store
@@ -76,7 +78,11 @@ def candidate_of(entry: Entry) -> Candidate:
     if special is None:
         return Candidate(entry.pipeline, codegen, launch)
     arguments = tuple((each.index, each.value) for each in special.arguments)
-    return Candidate(entry.pipeline, codegen, launch, None, Specialisation(arguments, special.block, special.grid))
+    tables = tuple(
+        Table(each.value, each.variable or "", each.argument or 0, each.offset or 0) for each in special.tables
+    )
+    wanted = Specialisation(arguments, special.block, special.grid, tables)
+    return Candidate(entry.pipeline, codegen, launch, None, wanted)
 
 
 def reached(entry: Entry, launch: Launch) -> bool:

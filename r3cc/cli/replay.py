@@ -19,7 +19,8 @@ from r3cc.cli.options import (
 from r3cc.cli.output import human_dimensions, human_time, print_json, print_table, say
 from r3cc.cli.settings import KernelSetting, current_settings
 from r3cc.errors import R3Error
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import (
     Candidate,
     Evaluation,

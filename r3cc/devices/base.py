@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Dim3 = tuple[int, int, int]
 
@@ -267,6 +269,8 @@ class Device(Protocol):
 
 def merge_pages(flags: Sequence[int] | bytes, size: int) -> list[Range]:
     """Offsets of flagged pages, neighbours merged, the last one cut at ``size``."""
+    import numpy as np  # here, for compile processes read this module's classes and start often
+
     flagged = np.frombuffer(bytes(flags), np.uint8).astype(bool)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flagged, [False])).astype(np.int8)))
     starts, ends = edges[0::2] * PAGE, np.minimum(edges[1::2] * PAGE, size)
@@ -275,6 +279,8 @@ def merge_pages(flags: Sequence[int] | bytes, size: int) -> list[Range]:
 
 def page_flags(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bytes:
     """A byte for each page of two equally long memories: 1 where they differ."""
+    import numpy as np  # as in merge_pages
+
     different = left != right
     whole = len(different) // PAGE * PAGE
     flags: bytes = different[:whole].reshape(-1, PAGE).any(axis=1).astype(np.uint8).tobytes()

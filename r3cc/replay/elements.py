@@ -9,14 +9,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from r3cc.replay.facts import FLOATS
 from r3cc.replay.model import Numerics
 from r3cc.store.model import Launch
 
 BYTES = "bytes"
 """Element of memory whose type is not known: compared exactly."""
 
-FLOATS: dict[str, int] = {"double": 8, "float": 4, "half": 2, "bfloat": 2}
-"""Bytes of each floating-point element type."""
 _FLOAT_TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32, "half": np.float16}
 _WORD_TYPES: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _INTEGERS: dict[str, int] = {"i64": 8, "i32": 4, "i16": 2, "i8": 1}

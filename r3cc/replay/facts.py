@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+FLOATS: dict[str, int] = {"double": 8, "float": 4, "half": 2, "bfloat": 2}
+"""Bytes of each floating-point element type."""
+
 
 class KernelFacts(msgspec.Struct, frozen=True):
     """What the kernel's IR says about its memory: element types by parameter index and by global."""

@@ -29,7 +29,7 @@ from r3cc.devices.base import (
 from r3cc.devices.host_memory import available_memory
 from r3cc.replay import elements
 from r3cc.replay.content import Recorded, each_window
-from r3cc.replay.facts import KernelFacts
+from r3cc.replay.facts import FLOATS, KernelFacts
 from r3cc.replay.floor import floor_ns, shortest_ns, write_rate
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
@@ -554,10 +554,10 @@ class _Tolerances(Mapping[str, elements.Tolerance | None]):
         return elements.tolerance(element, self._rules.numerics, self._rules.rtol, self._rules.atol)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(elements.FLOATS)
+        return iter(FLOATS)
 
     def __len__(self) -> int:
-        return len(elements.FLOATS)
+        return len(FLOATS)
 
 
 def status_of(error: DeviceError) -> Status:

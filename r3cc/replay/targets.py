@@ -28,8 +28,7 @@ from r3cc.llvm import (
     resources_of,
 )
 from r3cc.replay.compile import Assembled, CompileFailure, CompileSetup, Target
-from r3cc.replay.elements import FLOATS
-from r3cc.replay.facts import KernelFacts
+from r3cc.replay.facts import FLOATS, KernelFacts
 from r3cc.replay.foreign import ForeignTarget, is_foreign
 from r3cc.replay.model import Specialisation, Status
 from r3cc.replay.specialise import request_of

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import click
 import pytest
 
+import r3cc
 from r3cc.cli import VERBS, r3
 from r3cc.cli.options import Dimensions, Duration, Size
 from r3cc.cli.settings import KernelSetting, Settings, current_settings
@@ -26,6 +30,18 @@ def test_every_verb_is_a_command(verb: str) -> None:
     assert command is not None
     assert command.name == verb
     assert command.get_short_help_str()
+
+
+def test_the_version_is_the_packages(run_r3: R3) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert run_r3("--version").stdout == f"r3 {project['version']}\n"
+    assert r3cc.__version__ == project["version"]
+
+
+@pytest.mark.parametrize("module", ["r3cc.cli.ls", "r3cc.cli.record", "r3cc.cli.show", "r3cc.farm.compile_worker"])
+def test_what_reads_no_memory_starts_without_numpy(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
 
 
 def test_an_unknown_verb_is_one_sentence(run_r3: R3) -> None:

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
 from r3cc.farm.compile_pool import CompilePool
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.compile import CodeRequest
 from r3cc.replay.model import Candidate, LaunchConfiguration, Status, TimingPlan
 from r3cc.store.model import Parameter

@@ -5,7 +5,7 @@ import hashlib
 import msgspec
 import pytest
 
-from r3cc.farm import LocalEvaluator
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Candidate, LaunchConfiguration, Status
 from tests.farm.test_local import PLAN, SETTINGS, WAIT_S, saxpy_launches
 from tests.replay.cpu_kernels import built

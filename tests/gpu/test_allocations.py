@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from r3cc.errors import R3Error
-from r3cc.farm import LocalEvaluator
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Status
 from r3cc.store import Store
 from r3cc.store.model import Kernel

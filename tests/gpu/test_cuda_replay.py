@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from r3cc.devices import open_device
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.compile import CodeRequest
 from r3cc.replay.model import Candidate, L2State, LaunchConfiguration, Numerics, Status, TimingPlan
 from r3cc.replay.session import Job

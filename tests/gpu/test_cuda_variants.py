@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from r3cc.devices import open_device
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Candidate, Status, TimingPlan
 from tests.farm.test_variants import keep
 from tests.gpu.test_cuda_replay import saxpy_launches

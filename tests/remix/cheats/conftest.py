@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from r3cc.farm import EvaluatorSettings, LocalEvaluator
+from r3cc.farm import EvaluatorSettings
+from r3cc.farm.local import LocalEvaluator
 from r3cc.remix.loop.cascade import FULL, QUICK
 from r3cc.remix.model import Rejection
 from r3cc.remix.prompts import feedback
