@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -27,6 +28,11 @@ class Magnitude(msgspec.Struct, frozen=True):
     squares: float = 0.0
     """Sum of the elements' squares."""
 
+    @property
+    def norm(self) -> float:
+        """Euclidean."""
+        return math.sqrt(self.squares)
+
     def __add__(self, other: Magnitude) -> Magnitude:
         return Magnitude(max(self.largest, other.largest), self.squares + other.squares)
 
@@ -44,18 +50,23 @@ def magnitude_of(expected: Bytes, element: str) -> Magnitude:
 class Area:
     """A region or global whose content is judged: its element type, magnitude, and the baseline's own spread."""
 
-    def __init__(self, label: str, offset: int, size: int, element: str, expected: Magnitude) -> None:
+    def __init__(self, label: str, offset: int, size: int, element: str, expected: Callable[[], Magnitude]) -> None:
+        """``expected`` is asked once something differs: finding out means reading all of the memory."""
         self.label = label
         self.offset = offset
         """Where it begins in the memory that holds it."""
         self.size = size
         whole = size % size_of(element) == 0 and offset % size_of(element) == 0
         self.element = element if whole else BYTES
-        self.scale, self.norm = expected.largest, expected.squares**0.5
+        self._expected = expected
         self.spread = 0.0
         """Largest difference between replays of the baseline, for floating-point elements."""
         self._varied: npt.NDArray[np.int64] = np.empty(0, np.int64)
         """Elements that differed between replays of the baseline."""
+
+    @cached_property
+    def _magnitude(self) -> Magnitude:
+        return self._expected()
 
     @property
     def deterministic(self) -> bool:
@@ -80,11 +91,13 @@ class Area:
         total = _Total()
         for offset, expected, actual in pieces:
             total = total.with_piece(self._judge_piece(offset, expected, actual, tolerance))
+        if not total.different:
+            return None
         # The norm catches many small differences; it bounds nothing that the baseline's own spread exceeds.
         norm_broken = (
             tolerance is not None
             and self.deterministic
-            and total.squares**0.5 > tolerance.norm * self.norm + tolerance.floor(self.scale)
+            and total.squares**0.5 > tolerance.norm * self._magnitude.norm + tolerance.floor(self._magnitude.largest)
         )
         if total.count == 0 and not norm_broken:
             return None
@@ -105,7 +118,7 @@ class Area:
             if tolerance is None:
                 close = np.isin(different + first, self._varied)
             else:
-                allowed = tolerance.floor(self.scale) + tolerance.rtol * np.abs(reference)
+                allowed = tolerance.floor(self._magnitude.largest) + tolerance.rtol * np.abs(reference)
                 # A distance that is not a number (one NaN, unequal infinities) is never within.
                 close = same | (np.isfinite(reference) & (distance <= allowed + SPREAD_MARGIN * self.spread))
             bad = different[~close]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from r3cc.devices.base import Range
 from r3cc.replay.launches import LaunchSource
+from r3cc.store.images import CHUNK_SIZE
 
 Bytes = npt.NDArray[np.uint8]
 Result = TypeVar("Result")
@@ -20,6 +22,15 @@ WINDOW = 64 << 20
 """Bytes that are read, uploaded or compared at a time; a multiple of every element's size."""
 
 _READERS = 8
+_AHEAD = 3
+"""Parts that are read while another one is used."""
+
+
+class Chunk(NamedTuple):
+    """Some of a content, known by a key: equal keys and sizes are equal bytes."""
+
+    part: Range
+    key: bytes
 
 
 class Content(Protocol):
@@ -32,6 +43,10 @@ class Content(Protocol):
 
     def read(self, part: Range) -> Bytes:
         """Some of them; the array is not to be changed."""
+        ...
+
+    def chunks(self) -> Iterator[Chunk]:
+        """What is known of them without reading them, in order."""
         ...
 
 
@@ -49,6 +64,10 @@ class Held:
     def read(self, part: Range) -> Bytes:
         """A view."""
         return self._data[part.address : part.end]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """None."""
+        return iter(())
 
 
 class Recorded:
@@ -68,6 +87,12 @@ class Recorded:
         """From the source."""
         return self._source.part(self._key, self._size, part.address, part.size)
 
+    def chunks(self) -> Iterator[Chunk]:
+        """As the recording has them."""
+        for number, key in enumerate(self._source.chunk_keys(self._key, self._size)):
+            start = number * CHUNK_SIZE
+            yield Chunk(Range(start, min(CHUNK_SIZE, self._size - start)), key)
+
 
 class Layout:
     """Contents at their places in a larger range; what lies between them has one value in ``filled`` ranges, else 0."""
@@ -86,6 +111,9 @@ class Layout:
 
     def read(self, part: Range) -> Bytes:
         """Put together from what lies there."""
+        for offset, content in self._placed:
+            if Range(offset, content.size).holds(part):
+                return content.read(Range(part.address - offset, part.size))
         out = np.zeros(part.size, np.uint8)
         for each in self._filled:
             common = _common(each, part)
@@ -96,6 +124,12 @@ class Layout:
                 piece = content.read(Range(common.address - offset, common.size))
                 out[common.address - part.address : common.end - part.address] = piece
         return out
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Of the contents."""
+        for offset, content in sorted(self._placed, key=lambda pair: pair[0]):
+            for chunk in content.chunks():
+                yield Chunk(Range(offset + chunk.part.address, chunk.part.size), chunk.key)
 
 
 def windows(size: int) -> list[Range]:
@@ -110,6 +144,21 @@ def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:
         return [work(part) for part in parts]
     with ThreadPoolExecutor(min(_READERS, os.cpu_count() or 1)) as pool:
         return list(pool.map(work, parts))
+
+
+def read_ahead(content: Content, parts: Iterable[Range]) -> Iterator[tuple[Range, Bytes]]:
+    """Windows of the parts with their bytes, in order; the next ones are read while one is used."""
+    reading: deque[tuple[Range, Future[Bytes]]] = deque()
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        for part in parts:
+            for window in windows(part.size):
+                piece = Range(part.address + window.address, window.size)
+                reading.append((piece, pool.submit(content.read, piece)))
+                if len(reading) > _AHEAD:
+                    first, data = reading.popleft()
+                    yield first, data.result()
+        for last, data in reading:
+            yield last, data.result()
 
 
 def _common(left: Range, right: Range) -> Range:

@@ -39,6 +39,10 @@ class LaunchSource(Protocol):
         """Bytes [start, start + length) of such an image: large ones are never held whole."""
         ...
 
+    def chunk_keys(self, key: str, size: int) -> list[bytes]:
+        """Keys of an image's 256 KiB chunks, equal for equal content; empty where they are not known."""
+        ...
+
 
 class StoreLaunches:
     """Launches of a kernel in a capture store."""
@@ -61,6 +65,10 @@ class StoreLaunches:
     def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
         """A part of it."""
         return self._opened().part(key, size, start, length)
+
+    def chunk_keys(self, key: str, size: int) -> list[bytes]:
+        """As the store has them."""
+        return self._opened().chunk_keys(key, size)
 
     def _opened(self) -> Store:
         if self._store is None:
@@ -91,6 +99,10 @@ class SomeLaunches(msgspec.Struct, frozen=True):
     def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
         """The other source's."""
         return self.source.part(key, size, start, length)
+
+    def chunk_keys(self, key: str, size: int) -> list[bytes]:
+        """The other source's."""
+        return self.source.chunk_keys(key, size)
 
 
 def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
 from r3cc.devices.pinned import HOST
 from r3cc.replay.compare import Area, Magnitude, Piece, magnitude_of
-from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_window, windows
+from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_window, read_ahead, windows
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
@@ -63,16 +63,44 @@ class Image(Protocol):
         ...
 
 
+class Places:
+    """Where on the device the chunks of images are: what launches leave alone is read once for all of them."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[tuple[bytes, int], int] = {}
+
+    def settle(self, content: Content, address: int) -> tuple[list[Range], list[tuple[Range, int]]]:
+        """Parts of a content at ``address`` that are to be read, and then parts that can be copied from an address."""
+        new, known = [], list[tuple[Range, int]]()
+        end = 0
+        for part, key in content.chunks():
+            place = self._addresses.setdefault((key, part.size), address + part.address)
+            if place == address + part.address:
+                continue
+            new.append(Range(end, part.address - end))
+            end = part.end
+            last, source = known[-1] if known else (Range(0, 0), 0)
+            if known and last.end == part.address and source + last.size == place:
+                known[-1] = (Range(last.address, last.size + part.size), source)
+            else:
+                known.append((part, place))
+        new.append(Range(end, content.size - end))
+        return [part for part in new if part.size], known
+
+
 class DeviceImage:
     """An image in device memory."""
 
-    def __init__(self, device: Device, content: Content) -> None:
-        """Raises :class:`OutOfDeviceMemory`."""
+    def __init__(self, device: Device, content: Content, places: Places) -> None:
+        """Take from ``places`` what the device has already, and read the rest. Raises :class:`OutOfDeviceMemory`."""
         self._device = device
         self._size = content.size
         self._address = device.allocate(self._size)
-        for part in windows(self._size):
-            device.upload(self._address + part.address, content.read(part))
+        new, known = places.settle(content, self._address)
+        for part, data in read_ahead(content, new):
+            device.upload(self._address + part.address, data)
+        for part, source in known:
+            device.copy(self._address + part.address, source, part.size)
 
     def restore(self, address: int, ranges: Iterable[Range]) -> None:
         """Copy on the device."""
@@ -143,6 +171,7 @@ class ImageStore:
         self._left = budget
         self._host_left = host_budget
         self._images: dict[object, Image] = {}
+        self._places = Places()
 
     def get(self, identity: object, content: Content) -> Image:
         """The image of that identity; ``content`` is read only if it is new."""
@@ -153,7 +182,7 @@ class ImageStore:
     def _make(self, content: Content) -> Image:
         if content.size <= self._left:
             try:
-                image = DeviceImage(self._device, content)
+                image = DeviceImage(self._device, content, self._places)
             except OutOfDeviceMemory:
                 self._left = 0
             else:
@@ -372,12 +401,12 @@ class LaunchMemory:
 
     def _area(self, span: Range, region: Region) -> Area:
         element = self._elements.get(region.address, BYTES)
-        expected = self._magnitude(region.after, region.size, element)
+        expected = partial(self._magnitude, region.after, region.size, element)
         return Area(f"{region.address:#x}", region.address - span.address, region.size, element, expected)
 
     def _global_area(self, image: GlobalImage) -> Area:
         element = self._facts.global_elements.get(image.name, BYTES)
-        return Area(image.name, 0, image.size, element, self._magnitude(image.after, image.size, element))
+        return Area(image.name, 0, image.size, element, partial(self._magnitude, image.after, image.size, element))
 
     def _magnitude(self, key: str, size: int, element: str) -> Magnitude:
         if not is_float(element) or size % size_of(element):

@@ -8,23 +8,27 @@ kernel says it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.replay.elements import BYTES, FLOATS, floats, is_float, region_elements
-from r3cc.replay.facts import KernelFacts
+from r3cc.replay.elements import BYTES, floats, is_float, region_elements
+from r3cc.replay.facts import FLOATS, KernelFacts
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.store.model import GlobalImage, Launch, Region
+from r3cc.store.pack import content_key
 
 Bytes = npt.NDArray[np.uint8]
 
 LARGEST_CHANGE = 1.0 / 64
 """Relative to the element: far more than any tolerance, too little to leave the range that a kernel is made for."""
 SEED = 20
+_THREADS = 4
+_FEW = 1024
+"""Elements that show most arrays to be unsorted."""
 
 _SCALARS = {"double": "<f8", "float": "<f4"}
 _TYPES: Mapping[str, type[np.floating]] = {"double": np.float64, "float": np.float32, "half": np.float16}
@@ -53,9 +57,13 @@ class PerturbedLaunches:
             return self._images[key][start : start + length].copy()
         return self._source.part(key, size, start, length)
 
+    def chunk_keys(self, key: str, size: int) -> list[bytes]:
+        """The other source's; those of new images are not known."""
+        return [] if key in self._images else self._source.chunk_keys(key, size)
+
     def keep(self, content: Bytes) -> str:
         """Key of a new image."""
-        key = f"perturbed:{hashlib.sha256(content.tobytes()).hexdigest()}"
+        key = f"perturbed:{content_key(content.data).hex()}"
         self._images[key] = content
         return key
 
@@ -68,30 +76,33 @@ class PerturbedLaunches:
 
         Arguments with the indices ``fixed`` keep their values.
         """
-        random = np.random.default_rng(SEED)
         elements = region_elements(launch, facts.parameter_elements)
         written = _only_written(launch, facts)
 
-        def other(key: str, size: int, element: str) -> str:
-            content = self._source.image(key, size)
-            return self.keep(perturb_elements(content, element, random)) if is_float(element) else key
+        def other(each: Region | GlobalImage, number: int, element: str, noise: bool) -> Region | GlobalImage:
+            random = np.random.default_rng((SEED, number))
+            if is_float(element):
+                key = self.keep(perturb_elements(self._source.image(each.before, each.size), element, random))
+            else:
+                key = self.keep(random.integers(0, 256, each.size, np.uint8)) if noise else each.before
+            return msgspec.structs.replace(each, before=key, after=key)
 
-        regions = []
-        for region in launch.regions:
-            element = elements.get(region.address, BYTES)
-            key = other(region.before, region.size, element)
-            if region.address in written and not is_float(element):
-                key = self.keep(random.integers(0, 256, region.size, np.uint8))
-            regions.append(msgspec.structs.replace(region, before=key, after=key))
-        variables = []
-        for variable in launch.globals:
-            key = other(variable.before, variable.size, facts.global_elements.get(variable.name, BYTES))
-            variables.append(msgspec.structs.replace(variable, before=key, after=key))
+        def other_region(number: int, region: Region) -> Region | GlobalImage:
+            return other(region, number, elements.get(region.address, BYTES), region.address in written)
+
+        def other_variable(number: int, variable: GlobalImage) -> Region | GlobalImage:
+            return other(variable, number, facts.global_elements.get(variable.name, BYTES), noise=False)
+
+        count = len(launch.regions)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            regions = tuple(pool.map(other_region, range(count), launch.regions))
+            variables = tuple(pool.map(other_variable, range(count, count + len(launch.globals)), launch.globals))
+        random = np.random.default_rng(SEED)
         changed = msgspec.structs.replace(
             launch,
             arguments=_perturb_arguments(launch, facts, fixed, random),
-            regions=tuple(regions),
-            globals=tuple(variables),
+            regions=regions,
+            globals=variables,
         )
         return changed if _inputs(changed) != _inputs(launch) else None
 
@@ -117,13 +128,20 @@ def perturb_elements(content: Bytes, element: str, random: np.random.Generator) 
     factors = 1.0 + random.uniform(-LARGEST_CHANGE, LARGEST_CHANGE, len(values))
     with np.errstate(all="ignore"):
         changed = np.where(np.isfinite(values), values * factors, values)
-    if len(values) > 2 and not np.isnan(values).any():
-        steps = np.sign(np.diff(values))
-        if np.all(steps >= 0) and steps.any():
-            changed = np.sort(changed)
-        elif np.all(steps <= 0) and steps.any():
-            changed = np.sort(changed)[::-1]
+    if direction := _direction(values):
+        changed = np.sort(changed)[::direction]
     return np.concatenate([_encode(changed, element), content[whole:]])
+
+
+def _direction(values: npt.NDArray[np.float64]) -> int:
+    """1 for a sorted array, -1 for one that falls, 0 for any other and for one value over and over."""
+    for part in (values[:_FEW], values):
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(part)
+        rises, falls = bool(np.all(steps >= 0)), bool(np.all(steps <= 0))
+        if not rises and not falls:
+            return 0
+    return rises - falls if len(values) > 2 else 0
 
 
 def _encode(values: npt.NDArray[np.float64], element: str) -> Bytes:

@@ -54,7 +54,7 @@ class DamagedRecord(Exception):
     """A record's checksum or content is not what its header says."""
 
 
-def content_key(content: bytes) -> bytes:
+def content_key(content: bytes | memoryview) -> bytes:
     """XXH3-128 of uncompressed content, in its canonical form: 16 bytes."""
     return xxhash.xxh3_128_digest(content)
 

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 
 from r3cc.replay.launches import RecordedLaunch
+from r3cc.store.images import CHUNK_SIZE
 from r3cc.store.model import GlobalImage, Launch, Parameter, Region
 
 
@@ -41,6 +42,10 @@ class MemoryLaunches:
 
     def part(self, key, size, start, length):
         return self.image(key, size)[start : start + length]
+
+    def chunk_keys(self, key, size):
+        content = self.image(key, size)
+        return [hashlib.sha256(content[at : at + CHUNK_SIZE]).digest() for at in range(0, size, CHUNK_SIZE)]
 
 
 def make_launch(

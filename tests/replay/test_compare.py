@@ -15,7 +15,7 @@ def raw(array):
 
 
 def judge(expected, actual, element, allowed):
-    area = Area("0x1000", 0, expected.nbytes, element, magnitude_of(raw(expected), element))
+    area = Area("0x1000", 0, expected.nbytes, element, lambda: magnitude_of(raw(expected), element))
     return area.judge([(0, raw(expected), raw(actual))], allowed)
 
 
@@ -103,7 +103,7 @@ def test_spread_of_the_baseline_widens_what_a_candidate_may_do():
     expected = np.full(16, 100.0)
     replay = expected + 0.01
     beyond = expected + 1.0
-    area = Area("0x1000", 0, expected.nbytes, "double", magnitude_of(raw(expected), "double"))
+    area = Area("0x1000", 0, expected.nbytes, "double", lambda: magnitude_of(raw(expected), "double"))
     assert area.judge([(0, raw(expected), raw(replay))], ROUNDING["double"]).count == 16
     area.widen([(0, raw(expected), raw(replay))])
     assert not area.deterministic
@@ -114,7 +114,7 @@ def test_spread_of_the_baseline_widens_what_a_candidate_may_do():
 def test_bitwise_exempts_only_what_the_baseline_itself_varies():
     expected, replay = np.arange(8.0), np.arange(8.0)
     replay[3] += 1e-12
-    area = Area("0x1000", 0, expected.nbytes, "double", magnitude_of(raw(expected), "double"))
+    area = Area("0x1000", 0, expected.nbytes, "double", lambda: magnitude_of(raw(expected), "double"))
     area.widen([(0, raw(expected), raw(replay))])
     assert area.judge([(0, raw(expected), raw(replay))], None) is None
     other = expected.copy()
@@ -123,8 +123,8 @@ def test_bitwise_exempts_only_what_the_baseline_itself_varies():
 
 
 def test_memory_that_does_not_hold_whole_elements_is_bytes():
-    assert Area("0x1000", 0, 12, "double", Magnitude()).element == "bytes"
-    assert Area("0x1004", 4, 16, "double", Magnitude()).element == "bytes"
+    assert Area("0x1000", 0, 12, "double", Magnitude).element == "bytes"
+    assert Area("0x1004", 4, 16, "double", Magnitude).element == "bytes"
 
 
 def test_pointer_parameters_give_regions_their_element_types():

@@ -6,6 +6,7 @@ from r3cc.devices.base import PAGE, Range
 from r3cc.replay.compare import Magnitude, magnitude_of
 from r3cc.replay.content import Held, Layout, Recorded, each_window
 from r3cc.replay.memory import Block, ImageStore
+from r3cc.store.images import CHUNK_SIZE
 from tests.replay.cpu_kernels import needs_cpu_device
 from tests.replay.launches import MemoryLaunches
 
@@ -94,3 +95,42 @@ def test_magnitudes_of_windows_add_up(monkeypatch):
     assert len(parts) == 10
     assert together.largest == whole.largest
     assert together.squares == pytest.approx(whole.squares)
+
+
+class CountingLaunches(MemoryLaunches):
+    """Counts the bytes that were read."""
+
+    read = 0
+
+    def part(self, key, size, start, length):
+        self.read += length
+        return super().part(key, size, start, length)
+
+
+def test_what_images_share_is_read_once(device):
+    source, size = CountingLaunches(), 4 * CHUNK_SIZE + 100
+    mesh, before = (np.random.default_rng(seed).integers(1, 255, size, np.uint8) for seed in (1, 2))
+    after = before.copy()
+    after[CHUNK_SIZE + 5] ^= 1
+    images = ImageStore(device, 1 << 30, 0)
+    whole = 2 * size + 2 * PAGE
+
+    def image(*contents):
+        placed = [
+            (at, Recorded(source, source.keep(content), size))
+            for at, content in zip((PAGE, size + 2 * PAGE), contents, strict=False)
+        ]
+        return images.get(object(), Layout(whole, placed, [Range(0, whole)], 0xFF))
+
+    def expected(*contents):
+        padded = b"".join(b"\xff" * PAGE + content.tobytes() for content in contents)
+        return padded.ljust(whole, b"\xff")
+
+    both = image(mesh, before)
+    assert both.read(Range(0, whole)).tobytes() == expected(mesh, before)
+    assert source.read == 2 * size
+    assert image(mesh, after).read(Range(0, whole)).tobytes() == expected(mesh, after)
+    assert source.read == 2 * size + CHUNK_SIZE
+    assert image(before, mesh).read(Range(0, whole)).tobytes() == expected(before, mesh)
+    assert image(mesh, mesh).read(Range(0, whole)).tobytes() == expected(mesh, mesh)
+    assert source.read == 2 * size + CHUNK_SIZE
