@@ -42,8 +42,6 @@ LONGEST_CONTEXT = 10_000
 """Characters that a prompt shows of a file around its regions."""
 REMARKS_SHOWN = 12
 _NOT_DONE = re.compile(r"\bnot\b|\bfailed\b|\bunable\b|\bcannot\b")
-LEAST_RATIO = 0.01
-"""A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
 NUMERICS = {
     Numerics.BITWISE: "not at all: every byte must be the same",
     Numerics.ROUNDING: "as a changed order of sums or a fused multiply-add changes them",
@@ -103,7 +101,6 @@ class Planner:
             sheet_of=partial(self._sheet, choice, builder.source),
             resolve=resolved,
             dynamic_shared=max((launch.shared for launch in launches), default=0),
-            floor=LEAST_RATIO,
         )
 
     def _artefact(self, kernel: Kernel, variant: Variant) -> Artefact:

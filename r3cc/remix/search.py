@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import time
@@ -54,8 +55,6 @@ class Target:
     resolve: Callable[[Mapping[str, str], Mapping[str, str]], Mapping[str, str]]
     """Texts with parameters replaced by their values."""
     dynamic_shared: int = 0
-    floor: float = 0.0
-    """The least ratio to the baseline that can be true."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Remixer:
         if judged.status is not Status.OK:
             why = f"the baseline could not be replayed: {judged.status}: {judged.message}"
             return no_improvement(plan, judged, why)
-        judge = Judge(workshop, dynamic_shared=target.dynamic_shared, floor=target.floor)
+        judge = Judge(workshop, target.dynamic_shared)
         original = await self._original(target, judge, judged)
         if isinstance(original, Rejection):
             return no_improvement(plan, judged, f"the original source cannot be rebuilt: {original.message}")
@@ -247,7 +246,7 @@ class Remixer:
         part = share_of([t.plan.share for t in self._targets[index:] if not self._journal.result(t.plan.kernel)])
         allowed, now = self._allowed, time.monotonic()
         before = sum(self._journal.proposals(target.plan.kernel) for target in self._targets[:index])
-        proposals = None if allowed.proposals is None else max(1, round((allowed.proposals - before) * part))
+        proposals = None if allowed.proposals is None else math.ceil((allowed.proposals - before) * part)
         left = None if allowed.time_s is None else max(0.0, self._start + allowed.time_s - now)
         return Limits(
             proposals=proposals,

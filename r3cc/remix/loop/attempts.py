@@ -122,10 +122,11 @@ class Attempts:
         return Outcome(work, judgement.rejection, rewrite, texts, built, judgement)
 
     def write_evaluation(self, n: int, stage: str, evaluation: Evaluation) -> None:
-        """An evaluation came back."""
-        ratio = evaluation.ratio
-        loss = math.log(ratio.median) if ratio is not None and ratio.median > 0 else 0.0
-        self._journal.add(Judged, n=n, kernel=self._plan.kernel, evaluation=evaluation, loss=loss, stage=stage)
+        """An evaluation came back, or was known."""
+        if self._own.evaluation(stage, evaluation.candidate) is None:
+            ratio = evaluation.ratio
+            loss = math.log(ratio.median) if ratio is not None and ratio.median > 0 else 0.0
+            self._journal.add(Judged, n=n, kernel=self._plan.kernel, evaluation=evaluation, loss=loss, stage=stage)
         self._watcher.evaluated(self._plan, evaluation, self._state.best_ratio)
 
     def _learn(self, outcome: Outcome, replies: Sequence[Reply], begun: float, lost_usd: float) -> None:

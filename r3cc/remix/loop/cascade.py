@@ -13,7 +13,6 @@ from typing import Protocol
 
 import msgspec
 
-from r3cc.errors import R3Error
 from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive.features import features
 from r3cc.remix.archive.state import SearchState
@@ -21,6 +20,7 @@ from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import Features, Rejection, SourceBuilder, Stage, Variant
 from r3cc.remix.prompts import feedback
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.tune.finals import RETRIES
 
 QUICK = TimingPlan(warmups=1, samples=2)
 """Right on the recorded launches, and a first impression of the time."""
@@ -87,6 +87,10 @@ class LiveWorkshop:
 
     def baseline(self) -> Evaluation:
         """The recorded build's own code; blocks."""
+        for _ in range(RETRIES):
+            evaluation = self.evaluator.baseline()
+            if evaluation.status is not Status.WORKER_LOST:
+                return evaluation
         return self.evaluator.baseline()
 
     async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
@@ -95,7 +99,7 @@ class LiveWorkshop:
 
     async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
         """Queue it and wait."""
-        return await asyncio.wrap_future(self.evaluator.submit(candidate, plan))
+        return await settled(self.evaluator, candidate, plan)
 
     def close(self) -> None:
         """End the evaluator's processes."""
@@ -104,21 +108,17 @@ class LiveWorkshop:
             self._evaluator = None
 
     def _build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
-        try:
-            built = self._builder.build(texts, values)
-            return built if isinstance(built, Rejection) else Built(built, self._inspect(built))
-        except R3Error as error:
-            return Rejection(stage=Stage.COMPILE, reason="not_built", message=str(error))
+        built = self._builder.build(texts, values)
+        return built if isinstance(built, Rejection) else Built(built, self._inspect(built))
 
 
 class Judge:
     """Judges rewrites of one kernel; equal ones once."""
 
-    def __init__(self, workshop: Workshop, *, dynamic_shared: int = 0, floor: float = 0.0) -> None:
-        """``floor`` is the least ratio to the baseline that can be true, ``dynamic_shared`` the launches' bytes."""
+    def __init__(self, workshop: Workshop, dynamic_shared: int) -> None:
+        """``dynamic_shared``: bytes of the launches."""
         self._workshop = workshop
         self._dynamic_shared = dynamic_shared
-        self._floor = floor
         self._built: dict[bytes, asyncio.Task[Built | Rejection]] = {}
         self._judged: dict[str, asyncio.Task[Judgement]] = {}
 
@@ -162,8 +162,6 @@ class Judge:
         if ratio is None or not math.isfinite(ratio.median) or ratio.median <= 0:
             missing = Rejection(Stage.TIME, "not_measured", "It is right, but could not be timed.")
             return Judgement(missing, resources=full.resources)
-        if ratio.high < self._floor:
-            return Judgement(feedback.impossible(ratio.median, self._floor), resources=full.resources)
         found = features(artefact, full.resources, self._dynamic_shared)
         return Judgement(None, ratio, found, full.resources)
 
@@ -194,6 +192,15 @@ def duplicate(variant: Variant, state: SearchState, up_to: int) -> Rejection | N
     return None
 
 
-def is_ok(evaluation: Evaluation) -> bool:
-    """Right and timed."""
-    return evaluation.status is Status.OK and evaluation.ratio is not None
+async def settled(evaluator: Evaluator, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+    """What an evaluator says of a candidate; asked again where its worker was lost."""
+    for _ in range(RETRIES):
+        evaluation = await asyncio.wrap_future(evaluator.submit(candidate, plan))
+        if evaluation.status is not Status.WORKER_LOST:
+            return evaluation
+    return await asyncio.wrap_future(evaluator.submit(candidate, plan))
+
+
+def believed(evaluation: Evaluation) -> Interval | None:
+    """The time over the baseline's of what is right on everything, where it can be true."""
+    return evaluation.ratio if feedback.judged(evaluation, held_out=True) is None else None

@@ -11,10 +11,11 @@ import msgspec
 from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive.archive import Elite
 from r3cc.remix.archive.state import SearchState
+from r3cc.remix.loop.cascade import believed, settled
 from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import SourceKernel
 from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
-from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.replay.model import Candidate, Evaluation
 from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, no_improvement, verdict
 
 Emit = Callable[[Final], object]
@@ -59,16 +60,16 @@ class Finals:
         _, measured = await self._measure(1, chosen)
         for elite in self._ranked(chosen, measured):
             against_itself, (second,) = await self._measure(2, [elite])
-            if second.status is Status.OK and second.ratio is not None:
+            if believed(second) is not None:
                 return self._verdict(elite, second, against_itself, source, winner_of(elite))
         return no_improvement(self._plan, baseline, "no finalist passed again in fresh processes")
 
     def _ranked(self, chosen: Sequence[Elite], measured: Sequence[Evaluation]) -> list[Elite]:
         """Valid finalists, the fastest first; but before all the one that changes least among those as fast."""
         valid = [
-            (evaluation.ratio.median, elite)
+            (ratio.median, elite)
             for elite, evaluation in zip(chosen, measured, strict=True)
-            if evaluation.status is Status.OK and evaluation.ratio is not None
+            if (ratio := believed(evaluation)) is not None
         ]
         valid.sort(key=lambda pair: (pair[0], pair[1].n))
         if not valid:
@@ -94,13 +95,15 @@ class Finals:
         plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
         evaluator = await asyncio.to_thread(self._open)
         try:
-            futures = [evaluator.submit(candidate, plan) for candidate in candidates]
-            return list(await asyncio.gather(*map(asyncio.wrap_future, futures)))
+            return await asyncio.gather(*(settled(evaluator, candidate, plan) for candidate in candidates))
         finally:
             evaluator.close()
 
     def _recorded(self, number: int, chosen: Sequence[Elite]) -> list[list[Evaluation]]:
-        """A transcript's evaluations of these finalists, by process; empty when one is missing."""
+        """A transcript's evaluations of these finalists, by process; empty when one is missing.
+
+        The last ones: those before them are of finals that were interrupted.
+        """
         if self._script is None:
             return []
         columns = []
@@ -110,7 +113,7 @@ class Finals:
                 for final in self._script.finals
                 if final.round == number and final.n == n and final.evaluation.candidate == candidate
             ]
-            columns.append(found[: PROCESSES[number - 1]])
+            columns.append(found[-PROCESSES[number - 1] :])
         if any(len(column) < PROCESSES[number - 1] for column in columns):
             return []
         return [list(row) for row in zip(*columns, strict=True)]

@@ -15,7 +15,7 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.remix.events import Build, Tuned
-from r3cc.remix.loop.cascade import FULL, Built, Judge, Note, Workshop, is_ok
+from r3cc.remix.loop.cascade import FULL, Built, Judge, Note, Workshop, believed
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.loop.memory import TUNE
 from r3cc.remix.model import Rejection, SourceBuilder, Variant
@@ -153,8 +153,9 @@ class NestedTuner:
         candidate = msgspec.structs.replace(search.space.candidate(genotype), variant=variant.id)
         evaluation = await self._workshop.evaluate("full", candidate, FULL)
         note("full", evaluation)
-        if is_ok(evaluation) and evaluation.ratio is not None and self._is_better(evaluation.ratio, best):
-            best.candidate, best.ratio = candidate, evaluation.ratio
+        ratio = believed(evaluation)
+        if ratio is not None and self._is_better(ratio, best):
+            best.candidate, best.ratio = candidate, ratio
             best.changes = (*best.changes, *search.space.changes(genotype))
 
     def _is_better(self, ratio: Interval, best: Best) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from r3cc.remix.model import Rejection, Stage
 from r3cc.replay.model import Evaluation, Mismatch, Status
 
+LEAST_RATIO = 0.01
+"""A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
 LONGEST = 600
 """Characters of a tool's message that a prompt shows."""
 _STAGES: Mapping[Status, Stage] = {
@@ -30,10 +32,11 @@ _SENTENCES: Mapping[Status, str] = {
 
 
 def judged(evaluation: Evaluation, *, held_out: bool) -> Rejection | None:
-    """Why an evaluation goes no further; None when it is right."""
+    """Why an evaluation goes no further; None when it is right, and its time can be believed."""
     status = evaluation.status
     if status is Status.OK:
-        return None
+        ratio = evaluation.ratio
+        return _impossible(ratio.median) if ratio is not None and ratio.high < LEAST_RATIO else None
     stage = _STAGES.get(status, Stage.HELD_OUT if held_out else Stage.CORRECT)
     unseen = stage is Stage.HELD_OUT
     where = " on launches or data that nobody is shown" if unseen else ""
@@ -49,10 +52,9 @@ def slow(ratio: float, limit: float) -> Rejection:
     return Rejection(stage=Stage.TIME, reason="slow", message=message)
 
 
-def impossible(ratio: float, floor: float) -> Rejection:
-    """Faster than can be believed before a person has looked."""
+def _impossible(ratio: float) -> Rejection:
     message = (
-        f"It seems to take {ratio:.4f} of the reference's time; anything under {floor:.3f} is taken for work that is "
+        f"It seems to take {ratio:.4f} of the reference's time; anything under {LEAST_RATIO} is taken for work that is "
         "not done."
     )
     return Rejection(stage=Stage.TIME, reason="too_good", message=message)
