@@ -7,7 +7,6 @@ host, and the device is held back by a host function in its stream.
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import statistics
 from collections.abc import Sequence
@@ -38,8 +37,6 @@ from r3cc.devices.base import (
 
 LIBRARY = "libamdhip64.so"
 _HOST_RUNTIME_SYMBOL = "r3cpu_amdhip64"
-_HOST_RUNTIME_ARENA = {"R3_RECORD_ARENA_BASE": "0x200000000000"}
-"""R3's own runtime keeps its allocations where recordings have none: it has to map recorded addresses here."""
 
 _FAULTS = ("IllegalAddress", "IllegalState", "LaunchFailure", "Assert", "ECCNotCorrectable", "Unknown")
 """Errors after which the process's use of the GPU is over."""
@@ -66,8 +63,6 @@ class _Runtime:
     """The runtime's entry points, each error raised as the class that its stage gives."""
 
     def __init__(self) -> None:
-        for variable, value in _HOST_RUNTIME_ARENA.items():
-            os.environ.setdefault(variable, value)
         try:
             from hip import hip
         except ImportError:

@@ -30,7 +30,7 @@ from r3cc.store.recordings import Recordings
 from r3cc.store.whole_file import write_whole
 
 _RUNNER = "r3cc.mlir.runner"
-_ARENA = 0x600000000000
+_ARENA = 0x440000000000
 """Where the recorder has memory, too."""
 _SPACING = 1 << 21
 _DEADLINE_S = 120.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from pathlib import Path
 
@@ -48,6 +49,36 @@ def environment(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 def test_a_program_runs_unchanged(program: Path, environment: dict[str, str]) -> None:
     done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+CROWD = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+__attribute__((constructor(101))) static void crowd(void) {
+  const uint64_t ranges[][2] = {{0x555555554000, 0x656000000000}, {0x6fff00000000, 0x7fff00000000}};
+  for (int i = 0; i < 2; ++i)
+    for (uint64_t at = ranges[i][0]; at < ranges[i][1]; at += (uint64_t)1 << 34)
+      mmap((void *)at, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  printf("crowded ");
+}
+"""
+"""Puts something wherever Linux, with 32 bits of randomness, may put a program, its heap, stack and libraries."""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="addresses of x86-64")
+def test_recorded_memory_lies_where_no_program_does(program: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    source, crowd, recording = tmp_path / "crowd.c", tmp_path / "crowd.so", tmp_path / "recording"
+    recording.mkdir()
+    source.write_text(CROWD)
+    subprocess.run([require_clang().path, "-shared", "-fPIC", source, "-o", crowd], check=True)
+    crowded = environment | {
+        "LD_PRELOAD": f"{crowd}:{environment['LD_PRELOAD']}",
+        "R3_RECORD_DIR": str(recording),
+    }
+    done = subprocess.run([program], env=crowded, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "crowded ok\n"), done.stderr
+    assert list(recording.glob("*.r3pack"))
 
 
 def test_a_missing_entry_is_one_error_with_its_name(program: Path, environment: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from tests.replay.modules import compile_setup
 from tests.replay.sources import FAULTY, STATE
 
 pytestmark = pytest.mark.gpu
-BASE = 0x600000000000
+BASE = 0x440000000000
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.gpu
 WAIT_S = 300
 PLAN = TimingPlan(warmups=1, samples=9)
 SETTINGS = EvaluatorSettings(launch_deadline_s=5.0)
-Y, X = 0x600000200000, 0x600010000000
+Y, X = 0x440000200000, 0x440010000000
 COUNT = 1 << 20
 """Elements that fill their memory to its end, where nothing more is mapped."""
 STRIDE = 1024

@@ -25,8 +25,8 @@ Error allocate(void **pointer, size_t size) {
   Arena &arena = Runtime::instance().arena();
   if (!arena.reserved())
     throw EngineError(R3CPU_OUT_OF_MEMORY,
-                      "the addresses of the cpu device's memory are in use by this process: set "
-                      "R3_RECORD_ARENA_BASE to another range");
+                      "the addresses of the cpu device's memory are in use by this process: while it "
+                      "is recorded, R3_RECORD_ARENA_BASE sets another range");
   *pointer = reinterpret_cast<void *>(arena.allocate(size));
   return *pointer ? Success : MemoryAllocation;
 }

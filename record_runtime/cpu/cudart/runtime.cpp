@@ -10,7 +10,7 @@
 
 namespace r3::cpu::cudart {
 
-constexpr uint64_t kOtherArena = 0x200000000000;
+constexpr uint64_t kUnrecordedArena = 0x200000000000;
 
 void HostRanges::add(const void *start, size_t size) {
   std::lock_guard lock(mutex_);
@@ -67,14 +67,14 @@ Runtime &Runtime::instance() {
 
 Runtime *Runtime::used() { return theRuntime; }
 
-/// Under the recorder for AMD's GPUs, as in its test, this is a runtime like another: it records nothing, and
-/// leaves the addresses of recorded memory free.
+/// A runtime that records nothing leaves the addresses of recorded memory to others: to a replay by this
+/// process, or to the recorder for AMD's GPUs, under which this is a runtime like another.
 static Settings runtimeSettings() {
   Settings settings = settingsFromEnvironment();
-  if (dlsym(RTLD_DEFAULT, "r3record_hip")) {
+  if (dlsym(RTLD_DEFAULT, "r3record_hip"))
     settings.directory.clear();
-    settings.arenaBase = kOtherArena;
-  }
+  if (settings.directory.empty())
+    settings.arenaBase = kUnrecordedArena;
   return settings;
 }
 

@@ -27,7 +27,9 @@ struct Settings {
       UINT64_MAX; ///< R3_RECORD_QUOTA_BYTES: size at which a pack takes no more launches
   std::uint64_t deadlineMilliseconds =
       10000; ///< R3_RECORD_DEADLINE_MS: how long a snapshot waits for the device
-  std::uint64_t arenaBase = 0x600000000000;         ///< R3_RECORD_ARENA_BASE
+  /// R3_RECORD_ARENA_BASE. Below all that a Linux of x86-64 places at random, be it of 28 bits or of 32:
+  /// programs lie from 0x555555554000 to 0x655555554000, libraries above 0x6ffff0000000.
+  std::uint64_t arenaBase = 0x440000000000;
   std::uint64_t arenaSize = std::uint64_t(1) << 40; ///< R3_RECORD_ARENA_SIZE, bytes, for each device
 };
 
