@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from r3cc.errors import R3Error, UsageError
 from r3cc.record.cpu_device import cpu_environment
 from r3cc.report.bench import BenchReport, arm_table, bench_report, lines
 from r3cc.store import Store
+from r3cc.store.cache_use import CacheUse
 
 NAMES = ("plain", "tuned", "nvcc")
 
@@ -61,7 +63,8 @@ def bench(
     commands = [command for command in (plain, tuned, nvcc) if command is not None]
     content = _profile(click.get_current_context(), profile)
     arms = tuple(_arm(name, command, device, store) for name, command in zip(NAMES, commands, strict=False))
-    found = run_bench(BenchPlan(arms, runs, check, timeout_s), _say_run)
+    with closing(CacheUse(store / "cache")):  # which has what the cpu device runs
+        found = run_bench(BenchPlan(arms, runs, check, timeout_s), _say_run)
     expected = _forecast(store, recording, content, plain, found.arm("plain").time_ns.median)
     report = bench_report(device or "", found, expected, tuned_program(tuned, profile))
     if as_json:

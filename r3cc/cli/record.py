@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from r3cc.record.options import RecordOptions, Snapshot
 from r3cc.record.run import Prepared, prepare, prepare_elsewhere, run
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
+from r3cc.store.cache_use import CacheUse
 from r3cc.store.model import Recording
 
 BUILD_WITH = (
@@ -96,7 +98,7 @@ def record(
     options = RecordOptions(
         kernels, launches, held_out, skip, Snapshot(snapshot), quota, every, ranks, times_only, foreign
     )
-    with Store.create(store) as opened:
+    with Store.create(store) as opened, closing(CacheUse(opened.cache)):
         if print_env:
             print_environment(prepare_elsewhere(opened, command, options, device, guide))
             return 0

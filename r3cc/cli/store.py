@@ -56,7 +56,10 @@ def rm(store: Path, recordings: tuple[str, ...]) -> None:
         chosen = {opened.recording(given).id: opened.recording(given) for given in recordings}
         for recording in chosen.values():
             if is_running(recording, opened.processes(recording.id)):
-                raise R3Error(f"the recording {recording.id} is still being written on {recording.host}")
+                raise R3Error(
+                    f"the recording {recording.id} may still be written on {recording.host}; if nothing runs there any "
+                    f"more, delete the folder {opened.recording_path(recording.id)}"
+                )
         for identifier in chosen:
             Recordings(opened.path / "recordings").remove(identifier)
             say(f"removed the recording {identifier}")
@@ -86,6 +89,8 @@ def gc(store: Path, dry_run: bool) -> None:
         collected = measure(opened) if dry_run else collect(opened)
     verb = "would free" if dry_run else "freed"
     say(f"{verb} {human_bytes(collected.packs)} in packs and {human_bytes(collected.cache)} in the cache")
+    if collected.cache_in_use:
+        say("left the cache alone: something is being recorded, searched or replayed")
     for identifier in collected.running:
         say(f"left the recording {identifier} alone: it may still be written")
 

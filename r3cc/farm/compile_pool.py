@@ -13,6 +13,7 @@ from r3cc.errors import R3Error
 from r3cc.farm.process import DeadlineMissed, Failed, ProcessDied, SupervisedProcess
 from r3cc.replay.compile import CodeObject, CodeRequest, CompileSetup
 from r3cc.replay.model import Status
+from r3cc.store.cache_use import CacheUse
 
 MODULE = "r3cc.farm.compile_worker"
 
@@ -32,10 +33,14 @@ class _Task(msgspec.Struct, frozen=True):
 
 
 class CompilePool:
-    """A few processes, each compiling one candidate at a time with one set of LLVM options for its whole life."""
+    """A few processes, each compiling one candidate at a time with one set of LLVM options for its whole life.
+
+    Until it is closed, `r3 store gc` leaves the cache alone.
+    """
 
     def __init__(self, setup: CompileSetup, processes: int, deadline_s: float) -> None:
         self._setup = setup
+        self._use = CacheUse(setup.cache)
         self.deadline_s = deadline_s
         """Longest time for one compilation."""
         self._waiting: list[_Task] = []
@@ -66,6 +71,7 @@ class CompilePool:
             self._changed.notify_all()
         for slot in self._slots:
             slot.close()
+        self._use.close()
 
     def _put(self, request: CodeRequest | DescribeRequest) -> Future[Any]:
         task = _Task(request, Future())

@@ -14,6 +14,7 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.store import documents
+from r3cc.store.cache_use import alone
 from r3cc.store.model import Process, Recording
 from r3cc.store.pack import HEADER, DamagedRecord, PackReader, Record, RecordType
 from r3cc.store.store import Store
@@ -31,13 +32,21 @@ class Collected(msgspec.Struct, frozen=True):
     cache: int
     running: tuple[str, ...]
     """Recordings that were left alone because they may still be written."""
+    cache_in_use: bool = False
+    """The cache was left alone: something that runs has paths in it."""
 
 
 def collect(store: Store) -> Collected:
-    """Rewrite packs that hold waste, and empty the cache."""
-    collected = _survey(store, rewrite)
-    shutil.rmtree(store.cache, ignore_errors=True)
-    return collected
+    """Rewrite packs that hold waste, and empty the cache. Raises R3Error where another process does."""
+    with alone(store.path / "gc") as only:
+        if not only:  # both would write the same new packs
+            raise R3Error(f"another `r3 store gc` is at work on {store.path}")
+        collected = _survey(store, rewrite)
+        with alone(store.cache) as unused:
+            if not unused:
+                return msgspec.structs.replace(collected, cache=0, cache_in_use=True)
+            shutil.rmtree(store.cache, ignore_errors=True)
+            return collected
 
 
 def measure(store: Store) -> Collected:

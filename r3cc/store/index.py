@@ -38,6 +38,10 @@ CREATE INDEX documents_by_kernel ON documents (kind, kernel);
 """
 
 
+Stamp = tuple[int, int]
+"""Size of a file in bytes, and when it was last changed (ns)."""
+
+
 @dataclass(frozen=True)
 class PackState:
     """A pack as the index knows it."""
@@ -127,28 +131,38 @@ class Index:
             known = {(state.recording, state.stem): state for state in self.packs()}
             for gone in known.keys() - files.keys():
                 self._forget(known[gone])
-            for name, path in files.items():
-                self._read(name, path, known.get(name))
+            for name, stamp in files.items():
+                self._read(name, stamp, known.get(name))
 
     def _path(self, recording: str, stem: str) -> Path:
         return self._recordings / recording / f"{stem}.r3pack"
 
-    def _files(self) -> dict[tuple[str, str], Path]:
-        return {(path.parent.name, path.stem): path for path in self._recordings.glob("*/*.r3pack")}
+    def _files(self) -> dict[tuple[str, str], Stamp]:
+        """Packs that are there; another process may be removing a recording."""
+        stamps = {}
+        with contextlib.suppress(FileNotFoundError):
+            for folder in self._recordings.iterdir():
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    stamps.update({(folder.name, path.stem): _stamp(path) for path in folder.glob("*.r3pack")})
+        return stamps
 
-    def _current(self, files: dict[tuple[str, str], Path]) -> bool:
-        known = {(state.recording, state.stem): (state.size, state.modified) for state in self.packs()}
-        return known == {name: _stamp(path) for name, path in files.items()}
+    def _current(self, files: dict[tuple[str, str], Stamp]) -> bool:
+        return files == {(state.recording, state.stem): (state.size, state.modified) for state in self.packs()}
 
-    def _read(self, name: tuple[str, str], path: Path, known: PackState | None) -> None:
-        size, modified = _stamp(path)
-        if known is not None and (known.size, known.modified) == (size, modified):
+    def _read(self, name: tuple[str, str], stamp: Stamp, known: PackState | None) -> None:
+        size, modified = stamp
+        if known is not None and (known.size, known.modified) == stamp:
             return
         if known is not None and size < known.size:
             self._forget(known)
             known = None
+        try:
+            reader = PackReader(self._path(*name))
+        except FileNotFoundError:  # removed since it was listed
+            if known is not None:
+                self._forget(known)
+            return
         pack = known.pack if known is not None else self._add(name)
-        reader = PackReader(path)
         try:
             valid, torn = self._add_records(pack, reader, known.valid if known is not None else 0)
         finally:
@@ -208,7 +222,7 @@ class Index:
         self._connection.execute("COMMIT")
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> Stamp:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 

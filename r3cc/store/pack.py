@@ -62,6 +62,9 @@ def content_key(content: bytes | memoryview) -> bytes:
 class PackReader:
     """Reads one pack through a file descriptor that it owns."""
 
+    _file = -1
+    """None yet, or none any more."""
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._own = threading.local()  # a decompressor serves one thread at a time, and is slow to make

@@ -91,9 +91,9 @@ class Recordings:
 
     def _read(self, identifier: str) -> Recording:
         file = self.path / identifier / FILE
-        if not file.exists():  # killed before its first write
-            return Recording(identifier, (), "", 0, "", "", None)
         try:
             return msgspec.json.decode(file.read_bytes(), type=Recording)
+        except FileNotFoundError:  # killed before its first write, or being removed
+            return Recording(identifier, (), "", 0, "", "", None)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise R3Error(f"{file} is damaged: {error}; `r3 store rm {identifier}` removes the recording") from None

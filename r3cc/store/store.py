@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from r3cc.store.index import Index
 from r3cc.store.model import Kernel, Launch, Module, Process, Recording
 from r3cc.store.recordings import Recordings
 from r3cc.store.search import Searches
+from r3cc.store.whole_file import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 FORMAT_NAME = "r3-store"
 VERSION = 1
 """Raise it when older readers could misread what is written now (docs/store-format.md)."""
+
+UNFINISHED = re.compile(r"\.FORMAT\.[0-9a-f]+")
+"""A FORMAT that is being written, or whose writer was killed."""
 
 
 class Store:
@@ -47,12 +52,12 @@ class Store:
         """Open the store in a folder; make it if nothing is there. Raises R3Error for a folder of something else."""
         format_file = path / "FORMAT"
         if not format_file.exists():
-            if path.is_dir() and any(path.iterdir()):
+            # FORMAT comes first: where another process makes the store now, nothing else is there before it.
+            strange = path.is_dir() and not all(UNFINISHED.fullmatch(entry.name) for entry in path.iterdir())
+            if not strange:
+                write_whole(format_file, msgspec.json.encode({"format": FORMAT_NAME, "version": VERSION}) + b"\n")
+            elif not format_file.exists():
                 raise R3Error(f"{path} is neither empty nor a capture store; name another folder with --store")
-            (path / "recordings").mkdir(parents=True, exist_ok=True)
-            temporary = path / "FORMAT.new"
-            temporary.write_bytes(msgspec.json.encode({"format": FORMAT_NAME, "version": VERSION}) + b"\n")
-            temporary.replace(format_file)
         return cls.open(path)
 
     @classmethod

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from concurrent.futures import ProcessPoolExecutor
+import shutil
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r3cc.errors import R3Error
-from r3cc.store import Store
+from r3cc.store import Store, index
 from r3cc.store.images import CHUNK_SIZE
+from r3cc.store.pack import PackReader
 from tests.conftest import REDUCE, SAXPY
 from tests.store.pack_writer import PackWriter, add_recording
 
@@ -31,6 +33,22 @@ def test_create_refuses_a_folder_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(R3Error, match="neither empty nor a capture store"):
         Store.create(tmp_path)
+
+
+def create(path: Path) -> str:
+    with Store.create(path):
+        return (path / "FORMAT").read_text()
+
+
+def test_processes_that_create_at_once_agree(tmp_path: Path) -> None:
+    for number in range(20):
+        with ThreadPoolExecutor(8) as pool:
+            assert len(set(pool.map(create, [tmp_path / str(number)] * 8))) == 1
+
+
+def test_a_store_whose_maker_was_killed_is_made(tmp_path: Path) -> None:
+    (tmp_path / f".FORMAT.{'0' * 16}").touch()
+    assert json.loads(create(tmp_path))["version"] == 1
 
 
 def test_open_refuses_what_is_no_store(tmp_path: Path) -> None:
@@ -235,6 +253,21 @@ def test_a_pack_that_is_gone_is_forgotten(small_store: Store) -> None:
     for pack in small_store.recording_path("20260102-030405-abcd").glob("*.r3pack"):
         pack.unlink()
     assert small_store.kernels() == []
+
+
+def test_a_recording_that_is_removed_while_it_is_listed(small_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small_store.recording_path("20260102-030405-abcd")
+    kept = PackWriter(add_recording(small_store.path, "20270102-030405-0000") / "p-1-1.r3pack")
+    kept.process()
+
+    def removed_first(path: Path) -> PackReader:
+        shutil.rmtree(folder, ignore_errors=True)
+        return PackReader(path)
+
+    monkeypatch.setattr(index, "PackReader", removed_first)
+    assert [process.pack for process in small_store.processes()] == ["p-1-1"]
+    assert not folder.exists()
+    assert [recording.id for recording in small_store.recordings()] == ["20270102-030405-0000"]
 
 
 def test_the_latest_recording_is_the_default(small_store: Store) -> None:

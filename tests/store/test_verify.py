@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from r3cc.errors import R3Error
 from r3cc.store import Store
+from r3cc.store.cache_use import CacheUse, alone
 from r3cc.store.gc import collect, is_running, measure
 from r3cc.store.verify import verify
 from tests.conftest import SAXPY
@@ -113,6 +115,22 @@ def test_a_reader_stands_a_gc_behind_its_back(small_store: Store) -> None:
         assert collect(small_store).packs > 5000
         reader.kernels()
         assert (reader.image(y.before, y.size) == 2).all()
+
+
+def test_gc_leaves_a_cache_alone_that_is_used(small_store: Store) -> None:
+    small_store.cache.mkdir()
+    use = CacheUse(small_store.cache)
+    assert collect(small_store).cache_in_use
+    assert small_store.cache.is_dir()
+    use.close()
+    assert not collect(small_store).cache_in_use
+    assert not small_store.cache.exists()
+
+
+def test_one_gc_at_a_time(small_store: Store) -> None:
+    with alone(small_store.path / "gc") as only, pytest.raises(R3Error, match="another `r3 store gc`"):
+        assert only
+        collect(small_store)
 
 
 def test_gc_leaves_a_running_recording_alone(small_store: Store) -> None:
