@@ -185,6 +185,18 @@ def test_an_answer_written_beforehand_is_judged_on_an_executor(store: Path) -> N
     assert not list(prepared.iterdir())
 
 
+def test_a_search_is_judged_by_parsl_workers(store: Path) -> None:
+    pytest.importorskip("parsl")
+    config = ROOT / "tests" / "farm" / "parsl_config.py"
+    done = r3("remix", "saxpy", *SHORT, "--executor", f"parsl:{config}", store=store)
+    assert done.returncode == 0, done.stderr
+    events = read_transcript(log_of(store))
+    assert any(isinstance(event, End) for event in events)
+    verdicts = [event for event in events if isinstance(event, Verdict)]
+    assert len(verdicts) == 2
+    assert any(event.ratio is not None and not event.reason for event in verdicts), verdicts
+
+
 def answers(store: Path) -> list[object]:
     if not (store / "searches").exists():
         return []
