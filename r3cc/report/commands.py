@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 from r3cc.replay.events import Begin, Session
-from r3cc.replay.model import Candidate
+from r3cc.replay.model import Candidate, Specialisation
+from r3cc.replay.specialise import DIMENSIONS
 from r3cc.report.search import KernelReport, SearchReport
 from r3cc.store.model import Recording
 
@@ -43,6 +44,7 @@ def replay_command(report: SearchReport, kernel: KernelReport, candidate: Candid
         words += ["--passes", candidate.pipeline]
     for key, value in candidate.codegen:
         words += ["--codegen", f"{key}={value}"]
+    words += [word for constant in constants(candidate.specialisation) for word in ("--fix", constant)]
     for option, dimensions in (("--block", candidate.launch.block), ("--grid", candidate.launch.grid)):
         if dimensions is not None:
             words += [option, ",".join(map(str, dimensions))]
@@ -54,6 +56,18 @@ def replay_command(report: SearchReport, kernel: KernelReport, candidate: Candid
     command = shlex.join([*words, "--samples", str(samples)])
     served = len(candidate.launch.shapes)
     return f"{command}  # the winner has this block for {served} of the launch shapes alone" if served else command
+
+
+def constants(special: Specialisation) -> list[str]:
+    """What ``--fix`` takes for a specialisation: it finds the values in the recorded launches."""
+    words = [str(index) for index, _ in special.arguments]
+    words += [name for name in DIMENSIONS if getattr(special, name) is not None]
+    return words
+
+
+def check_command(report: SearchReport) -> str:
+    """How that profile is held against the recording."""
+    return shlex.join(["r3", "check", "--recording", report.recording, "--profile", "tuned.r3.json"])
 
 
 def apply_command(report: SearchReport) -> str:

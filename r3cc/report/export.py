@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 
 from r3cc.replay.codegen import BuildOptions
-from r3cc.replay.events import Answer, AnyEvent, Begin, Proposal, Result
+from r3cc.replay.events import Answer, AnyEvent, Begin, KernelPlan, Proposal, Result
 from r3cc.replay.model import Candidate, Evaluation, Status
 from r3cc.store import Store
 from r3cc.store.demangle import base_name
@@ -148,24 +149,24 @@ def commands(store: Store, events: Sequence[AnyEvent]) -> str:
         if plan.kernel in results:
             parts += ["", f"# {plan.demangled}"]
             candidate = results[plan.kernel].candidate
-            parts += kernel_commands(store.module(plan.module), plan.kernel, plan.name, plan.demangled, candidate)
+            parts += kernel_commands(store.module(plan.module), plan, begin.recording, candidate)
     return "\n".join(parts) + "\n"
 
 
-def kernel_commands(module: Module, kernel: str, name: str, demangled: str, candidate: Candidate) -> list[str]:
+def kernel_commands(module: Module, plan: KernelPlan, recording: str, candidate: Candidate) -> list[str]:
     """Commands for one candidate of a kernel in the recorded module."""
     if candidate.variant is not None:
         return ["# its source was rewritten: `r3 apply` writes the patch"]
     if candidate.specialisation != Candidate().specialisation:
         return ["# its code is specialised: LLVM's command-line tools cannot put constants in place of arguments"]
     build = BuildOptions.recorded(module.info).changed(candidate.pipeline, candidate.codegen)
-    request, base = build.request, base_name(demangled)
+    request, base = build.request, file_stem(plan)
     if not str(module.info["triple"]).startswith("nvptx"):
         return ["# command lines are written for NVPTX modules alone"]
-    lines = [f"r3 show {kernel} --ir > {base}.ll"]
+    lines = [f"r3 show {plan.kernel} --recording {recording} --ir > {base}.ll"]
     for key, value in sorted(msgspec.structs.asdict(request.kernel_attributes).items()):
         if value is not None:
-            edit = f'/^define .*@{name}\\(/ s/ (#[0-9]+ )/ "nvvm.{key}"="{value}" \\1/'
+            edit = f'/^define .*@{plan.name}\\(/ s/ (#[0-9]+ )/ "nvvm.{key}"="{value}" \\1/'
             lines.append(shlex.join(["sed", "-E", "-i", edit, f"{base}.ll"]))
     if request.fp_contract == "never":
         edit = r"s/\b(f(add|sub|mul|div|neg|rem)|fcmp|call|select|phi) contract /\1 /"
@@ -181,3 +182,8 @@ def kernel_commands(module: Module, kernel: str, name: str, demangled: str, cand
         only = "".join(f", for a grid of {','.join(map(str, shape[0]))}" for shape in candidate.launch.shapes)
         lines.append(f"# launched with blocks of {','.join(map(str, candidate.launch.block))}{only}")
     return lines
+
+
+def file_stem(plan: KernelPlan) -> str:
+    """``ns_step_int-0123456789ab``: a kernel's own files, whatever its name has in it."""
+    return re.sub(r"\W+", "_", base_name(plan.demangled)).strip("_") + f"-{plan.kernel}"

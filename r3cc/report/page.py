@@ -76,6 +76,8 @@ class KernelSection(msgspec.Struct, frozen=True):
 class TimelineRow(msgspec.Struct, frozen=True):
     """A kernel of the timeline's table."""
 
+    kernel: str
+    """Its id; empty for several that are one row."""
     name: str
     share: float
     launches: int
@@ -205,7 +207,12 @@ def _timeline(kernels: Sequence[Kernel], wall_ns: int) -> tuple[tuple[TimelineRo
     total = sum(kernel.total_ns for kernel in kernels)
     rows = [
         TimelineRow(
-            base_name(kernel.demangled), kernel.share, kernel.launches, kernel.total_ns, number % charts.COLOURS
+            kernel.id,
+            base_name(kernel.demangled),
+            kernel.share,
+            kernel.launches,
+            kernel.total_ns,
+            number % charts.COLOURS,
         )
         for number, kernel in enumerate(kernels[:NAMED])
     ]
@@ -213,6 +220,7 @@ def _timeline(kernels: Sequence[Kernel], wall_ns: int) -> tuple[tuple[TimelineRo
     if others:
         rows.append(
             TimelineRow(
+                "",
                 f"{len(others)} other kernels",
                 sum(kernel.share for kernel in others),
                 sum(kernel.launches for kernel in others),
@@ -228,18 +236,22 @@ def _bars(rows: Sequence[TimelineRow], outside: int, report: SearchReport) -> tu
     whole = float(sum(row.total_ns for row in rows) + outside)
     if whole <= 0:
         return ()
-    ratios = {
-        base_name(kernel.demangled): 1 / kernel.speedup.median
-        for kernel in report.kernels
-        if kernel.improved and kernel.speedup is not None
-    }
+    left = {kernel.id: _time_left(kernel) for kernel in report.kernels}
     recorded = [(row.name, float(row.total_ns), row.colour) for row in rows]
-    tuned = [(name, size * ratios.get(name, 1.0), colour) for name, size, colour in recorded]
+    tuned = [(row.name, row.total_ns * left.get(row.kernel, 1.0), row.colour) for row in rows]
     host = [("outside of kernels", float(outside), OUTSIDE)] if outside else []
     return (
         charts.stacked_bar("recorded", 0.0, recorded + host, whole),
         charts.stacked_bar("with the winners", charts.ROW, tuned + host, whole),
     )
+
+
+def _time_left(kernel: KernelReport) -> float:
+    """Part of a kernel's time in the application that its winner leaves: launches that no guard admits keep theirs."""
+    if not kernel.improved or kernel.speedup is None:
+        return 1.0
+    covered = 1.0 if kernel.coverage is None else kernel.coverage
+    return 1 - covered * (1 - 1 / kernel.speedup.median)
 
 
 def _forest(report: SearchReport) -> charts.Forest | None:
@@ -348,5 +360,5 @@ def _page_commands(
         found.insert(0, Command("the recording", commands.record_command(recording)))
     if any(kernel.improved for kernel in report.kernels):
         found.append(Command("a profile of the winners", commands.apply_command(report)))
-        found.append(Command("the check of that profile", "r3 check --profile tuned.r3.json"))
+        found.append(Command("the check of that profile", commands.check_command(report)))
     return tuple(found)

@@ -6,11 +6,13 @@ import csv
 import io
 import re
 import shlex
+import subprocess
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from r3cc.replay.events import Answer, AnyEvent, Proposal
+from r3cc.replay.events import Answer, AnyEvent, KernelPlan, Proposal
 from r3cc.replay.model import Candidate, LaunchConfiguration, Specialisation, Status
 from r3cc.report.export import COLUMNS, INVALIDITY, kernel_commands, t4, table
 from r3cc.store.model import Module
@@ -70,11 +72,15 @@ def test_csv_has_a_row_for_every_evaluation(events: list[AnyEvent]) -> None:
         assert (row["ratio"] != "") == (row["status"] == "ok")
 
 
-def lines_of(candidate: Candidate, triple: str = "nvptx64-nvidia-cuda") -> list[str]:
+def plan_of(demangled: str) -> KernelPlan:
+    return KernelPlan("abc", "m", "_Z1kPf", demangled, 1.0, "rounding")
+
+
+def lines_of(candidate: Candidate, triple: str = "nvptx64-nvidia-cuda", demangled: str = "k(float*)") -> list[str]:
     blank = dict.fromkeys(Module.__struct_fields__)
     info = {"triple": triple, "architecture": "sm_90", "codegen": CODEGEN}
     module = Module(**{**blank, "info": info})  # type: ignore[arg-type]
-    return kernel_commands(module, "abc", "_Z1kPf", "k(float*)", candidate)
+    return kernel_commands(module, plan_of(demangled), "20260102-030405-abcd", candidate)
 
 
 def test_commands_name_every_option_of_the_candidate() -> None:
@@ -89,6 +95,15 @@ def test_commands_name_every_option_of_the_candidate() -> None:
     assert {"-mcpu=sm_90", "-mattr=+ptx88,+sm_90", "-fp-contract=off", "-O3"} <= set(llc)
     assert "-O2" in ptxas and "-O3" not in ptxas
     assert 'nvvm.maxntid"="64,1,1' in words[1][3]
+
+
+def test_commands_of_a_template_s_kernel_name_files_that_a_shell_takes(tmp_path: Path) -> None:
+    demangled = "void heat::step<double, (heat::Order)2>(Grid, double const*)"
+    first, *_ = lines_of(Candidate("default<O1>"), demangled=demangled)
+    subprocess.run(["sh", "-ec", f'r3() {{ echo "$@"; }}; {first}'], cwd=tmp_path, check=True)
+    (made,) = tmp_path.iterdir()
+    assert made.name == "heat_step_double_heat_Order_2-abc.ll"
+    assert made.read_text() == "show abc --recording 20260102-030405-abcd --ir\n"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,47 @@
+"""The commands that a report gives do what it says, and its bars are as long as they may be."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from r3cc.replay.model import Candidate, Interval, LaunchConfiguration, Specialisation
+from r3cc.report.commands import replay_command
+from r3cc.report.page import TimelineRow, _bars
+from r3cc.report.search import KernelReport, SearchReport
+
+NAME = "step(float*)"
+
+
+def kernel(identifier: str, **given: Any) -> KernelReport:
+    fields: dict[str, Any] = dict.fromkeys(KernelReport.__struct_fields__)
+    return KernelReport(**{**fields, "id": identifier, "demangled": NAME, "numerics": "rounding", **given})
+
+
+def report_of(*kernels: KernelReport) -> SearchReport:
+    fields: dict[str, Any] = dict.fromkeys(SearchReport.__struct_fields__)
+    return SearchReport(**{**fields, "recording": "r", "device": "cpu", "kernels": kernels})
+
+
+def test_the_command_of_a_specialised_winner_makes_that_winner() -> None:
+    special = Specialisation(((0, "01000000"), (2, "ff")), block=(8, 8, 1))
+    candidate = Candidate("default<O2>", (("opt-level", "2"),), LaunchConfiguration(block=(8, 8, 1)), None, special)
+    winner = kernel("abc", candidate=candidate)
+    words = shlex.split(replay_command(report_of(winner), winner, candidate))
+    fixed = [value for option, value in pairwise(words) if option == "--fix"]
+    assert fixed == ["0", "2", "block"]
+
+
+@pytest.mark.parametrize(("coverage", "left"), [(None, 0.5), (1.0, 0.5), (0.5, 0.75), (0.0, 1.0)])
+def test_a_bar_shortens_a_kernel_s_own_part_where_its_guard_admits(coverage: float | None, left: float) -> None:
+    """Overloads and kernels of several files share a name."""
+    winner = kernel("one", improved=True, speedup=Interval(2.0, 1.9, 2.1, 31), coverage=coverage)
+    rows = [TimelineRow(name, "step", 0.5, 1, 1000, 0) for name in ("one", "other")]
+    before, after = _bars(rows, 0, report_of(winner, kernel("other", improved=False)))
+    assert [segment.width for segment in after.segments] == [
+        pytest.approx(before.segments[0].width * left),
+        pytest.approx(before.segments[1].width),
+    ]
