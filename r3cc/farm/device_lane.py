@@ -5,20 +5,24 @@ from __future__ import annotations
 import queue
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
 from r3cc.devices.base import Properties
 from r3cc.errors import R3Error
-from r3cc.farm.device_worker import OpenSession, Ready, Refused, Setup
+from r3cc.farm.device_worker import OpenSession, Probe, Ready, Refused, Setup
 from r3cc.farm.process import DeadlineMissed, ProcessDied, ProcessLost, SupervisedProcess
 from r3cc.replay.model import Status
 from r3cc.replay.session import Job, Measurement
 from r3cc.replay.stages import Stage
 
 MODULE = "r3cc.farm.device_worker"
+Value = TypeVar("Value")
 
 FAULT_SIGNALS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT})
 """What ends a process because of what it executed, not because somebody wanted it gone."""
@@ -33,12 +37,15 @@ class DeviceLane:
     """Runs jobs on one device, one after another."""
 
     def __init__(self, setup: Setup, turn: Turn | None = None) -> None:
-        """``turn`` is held while a job runs: lanes of one device that share it never run at the same time."""
+        """``turn`` is held while kernels run: lanes of one device that share it never do so at the same time."""
         self._setup = setup
         self._turn: Turn = turn or nullcontext()
         self._session: OpenSession | None = None
         self._worker: SupervisedProcess | None = None
-        self._jobs: queue.SimpleQueue[tuple[Job, Future[Measurement]] | None] = queue.SimpleQueue()
+        self._room: int | None = None
+        """Workers like this one that fit on the device beside it; None before its session is open."""
+        self._probed = False
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.RLock()
         self._waiting = 0
         self._closed = False
@@ -65,13 +72,35 @@ class DeviceLane:
         """What every worker is to hold before its first job."""
         self._session = session
 
+    def start(self) -> None:
+        """Let a worker start by now: opening the device takes time."""
+        self._jobs.put(self._start)
+
+    def prepare(self) -> Future[int]:
+        """Queue what the first job needs, of which nothing is launched; how many workers like this one fit beside it.
+
+        A failure is the first job's to tell, and leaves no room.
+        """
+        future: Future[int] = Future()
+
+        def work() -> int:
+            return 0 if self._prepared() else self._room or 0
+
+        self._jobs.put(partial(self._do, work, future))
+        return future
+
     def submit(self, job: Job) -> Future[Measurement]:
         """Queue a job; R3Error through the future where the device cannot be had."""
         future: Future[Measurement] = Future()
         with self._lock:
             self._waiting += 1
         future.add_done_callback(self._answered)
-        self._jobs.put((job, future))
+
+        def work() -> Measurement:
+            with self._turn:
+                return self._measure(job)
+
+        self._jobs.put(partial(self._do, work, future))
         return future
 
     def _answered(self, _: Future[Measurement]) -> None:
@@ -88,21 +117,21 @@ class DeviceLane:
         self._thread.join()
 
     def _run(self) -> None:
-        while (entry := self._jobs.get()) is not None:
-            job, future = entry
-            if self._closed or not future.set_running_or_notify_cancel():
-                future.cancel()
-                continue
-            try:
-                with self._turn:
-                    measured = self._measure(job)
-                future.set_result(measured)
-            except Exception as error:
-                future.set_exception(error)
+        while (work := self._jobs.get()) is not None:
+            work()
         self._drop()
 
+    def _do(self, work: Callable[[], Value], future: Future[Value]) -> None:
+        if self._closed or not future.set_running_or_notify_cancel():
+            future.cancel()
+            return
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+
     def _measure(self, job: Job) -> Measurement:
-        failure = self._ensure_worker()
+        failure = self._ready()
         if failure:
             return failure
         assert self._worker is not None
@@ -135,24 +164,45 @@ class DeviceLane:
         status = Status.DEVICE_FAULT if -error.exit_code in FAULT_SIGNALS else Status.WORKER_LOST
         return Measurement(status, f"the device worker was {error}")
 
-    def _ensure_worker(self) -> Measurement | None:
-        """Start a worker and open its session unless there is one; what went wrong, None if nothing."""
+    def _ready(self) -> Measurement | None:
+        """Have a worker that has probed the baseline; what went wrong, None if nothing."""
+        return self._until_done(lambda: self._prepared() or self._probe())
+
+    def _prepared(self) -> Measurement | None:
+        """Have a worker with an open session; what went wrong, None if nothing."""
+        return self._until_done(self._open_session)
+
+    def _until_done(self, step: Callable[[], Measurement | None]) -> Measurement | None:
+        """Try again, with a new worker, where one died and the baseline is not to blame."""
         failure = None
         for _ in range(_STARTS):
-            if self._worker:
-                return None
-            failure = self._start()
+            failure = step()
             if failure is None or failure.status is not Status.WORKER_LOST:
-                return failure
+                break
         return failure
 
-    def _start(self) -> Measurement | None:
+    def _start(self) -> None:
         with self._lock:
-            if self._closed:
-                raise R3Error("the evaluator was closed")
-            worker = self._worker = SupervisedProcess(MODULE, self._setup)
+            if self._worker is None and not self._closed:
+                self._worker = SupervisedProcess(MODULE, self._setup)
+
+    def _open_session(self) -> Measurement | None:
+        self._start()
+        if self._closed:
+            raise R3Error("the evaluator was closed")
+        return self._asked(self._session) if self._room is None else None
+
+    def _probe(self) -> Measurement | None:
+        failure = None if self._probed else self._asked(Probe())
+        self._probed = failure is None
+        return failure
+
+    def _asked(self, request: OpenSession | Probe | None) -> Measurement | None:
+        """Have the worker do what comes before jobs; what went wrong, None if nothing."""
+        worker = self._worker
+        assert worker is not None
         try:
-            answer: Ready | Refused = worker.ask(self._session, self._setup.transfer_deadline_s)
+            answer: Ready | Refused = worker.ask(request, self._setup.transfer_deadline_s)
         except DeadlineMissed as error:
             self._drop()
             status = Status.TIMEOUT if error.stage is Stage.LAUNCH else Status.WORKER_LOST
@@ -167,7 +217,7 @@ class DeviceLane:
             if answer.usage:
                 raise R3Error(answer.message)
             return Measurement(answer.status, f"the baseline's replay: {answer.message}")
-        self.properties = answer.properties
+        self.properties, self._room = answer.properties, answer.room
         return None
 
     def _drop(self) -> None:
@@ -175,4 +225,5 @@ class DeviceLane:
             if self._worker:
                 self._worker.close()
                 self._worker = None
+                self._room, self._probed = None, False
                 self.restarts += 1

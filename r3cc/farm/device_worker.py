@@ -27,7 +27,7 @@ class Setup(msgspec.Struct, frozen=True):
 
 
 class OpenSession(msgspec.Struct, frozen=True):
-    """Request: take these launches and this baseline. Answered by :class:`Ready` or :class:`Refused`."""
+    """Request: bring these launches and this baseline to the device. Answered by :class:`Ready` or :class:`Refused`."""
 
     source: LaunchSource
     facts: KernelFacts
@@ -35,11 +35,17 @@ class OpenSession(msgspec.Struct, frozen=True):
     baseline: Path
 
 
+class Probe(msgspec.Struct, frozen=True):
+    """Request: replay the baseline, before the first job. Answered by :class:`Ready` or :class:`Refused`."""
+
+
 class Ready(msgspec.Struct, frozen=True):
-    """The device works; a session, if one was asked for, is open."""
+    """The device works; what was asked for is done."""
 
     properties: Properties
     readings: dict[str, int] = {}
+    room: int = 0
+    """Sessions like the open one that fit on the device beside it."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -72,13 +78,17 @@ def _serve(line: Line, device: Device) -> None:
     session: ReplaySession | None = None
     while True:
         request = line.receive()
-        if isinstance(request, OpenSession):
+        if isinstance(request, (OpenSession, Probe)):
             try:
-                session = ReplaySession(device, request.source, request.facts, request.rules, request.baseline, line)
+                if isinstance(request, OpenSession):
+                    session = _open(device, request, line)
+                else:
+                    assert session is not None, "a probe before its session"
+                    session.probe()
             except (DeviceError, R3Error) as error:
                 line.answer(_refusal(error))
                 return
-            line.answer(Ready(device.properties, device.readings()))
+            line.answer(Ready(device.properties, device.readings(), session.room))
         elif isinstance(request, Job):
             assert session is not None, "a job before its session"
             measured = session.measure(request)
@@ -87,6 +97,10 @@ def _serve(line: Line, device: Device) -> None:
                 return
         else:
             line.answer(Ready(device.properties, device.readings()))
+
+
+def _open(device: Device, request: OpenSession, line: Line) -> ReplaySession:
+    return ReplaySession(device, request.source, request.facts, request.rules, request.baseline, line)
 
 
 def _refusal(error: DeviceError | R3Error) -> Refused:

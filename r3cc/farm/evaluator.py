@@ -37,12 +37,23 @@ class Evaluator(Protocol):
 
     ``submit`` never blocks and its future never raises for a bad candidate: the evaluation's status says what happened.
     Equal candidates are evaluated once, equal code objects with equal launch configurations are measured once.
-    A new evaluator has new processes and no memory of another's measurements.
+    A new evaluator has new processes and no memory of another's measurements; a fresh one shares what was compiled.
     """
 
     @property
     def width(self) -> int:
         """Evaluations worth having in flight at a time."""
+        ...
+
+    def fresh(self) -> Self:
+        """An evaluator of the same with device processes of its own, to be closed before this one is."""
+        ...
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        """Bring to the device what so many evaluations at a time need, and launch nothing.
+
+        Gives how many evaluators like it fit on the device beside it, 0 where that is not known.
+        """
         ...
 
     def baseline(self) -> Evaluation:

@@ -56,6 +56,16 @@ class ExecutorEvaluator:
         self._session = uuid.uuid4().hex
         self.width = width
 
+    def fresh(self) -> Self:
+        """Workers open their evaluators anew for it."""
+        return type(self)(self._executor, self._opener, self.width, self._deadline_s)
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        """Nothing here: a worker opens its evaluator when it gets the first work for it."""
+        room: Future[int] = Future()
+        room.set_result(0)
+        return room
+
     def baseline(self) -> Evaluation:
         """The recorded build's own code, measured by one of the workers."""
         return self._submit(None, TimingPlan()).result()

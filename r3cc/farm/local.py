@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -64,18 +65,26 @@ class LocalEvaluator:
         self._device_kind = device.split(":")[0]
         self._lock = threading.RLock()
         self._closed = False
+        self._compiles = True
+        """Whether the compile processes are its own."""
         self._codes: dict[CodeRequest, Future[CodeObject]] = {}
         self._measurements: dict[_MeasureKey, Future[Measurement]] = {}
         self._evaluations: dict[tuple[str, _Depth], Future[Evaluation]] = {}
         self._baseline: Future[Evaluation] | None = None
+        self._turns = turns
         self.pool = CompilePool(setup, compile_processes(settings), settings.compile_deadline_s)
+        self._open_lanes()
+        self._session = self._open_session()
+
+    def _open_lanes(self) -> None:
+        turns, deadline = self._turns, self._settings.transfer_deadline_s
         self.lanes = tuple(
-            DeviceLane(Setup(each, settings.transfer_deadline_s), turns[each] if turns is not None else None)
-            for each in devices_of(device)
+            DeviceLane(Setup(each, deadline), turns[each] if turns is not None else None)
+            for each in devices_of(self.device)
         )
         """One for each device."""
         self.lane = self.lanes[0]
-        self._session = self._open_session()
+        self.lane.start()
 
     @classmethod
     def open(
@@ -116,6 +125,30 @@ class LocalEvaluator:
     def width(self) -> int:
         """One evaluation in each compile process, one on each device, one ready for them."""
         return compile_processes(self._settings) + 1 + len(self.lanes)
+
+    def fresh(self) -> Self:
+        """New device workers and no measurement, but what was compiled; to be closed before this one."""
+        other = copy.copy(self)
+        other._compiles = False
+        other._measurements, other._evaluations, other._baseline = {}, {}, None
+        other._open_lanes()
+        return other
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        """Have workers for so many jobs at a time, each with its session open."""
+        future: Future[int] = Future()
+
+        def opened(session: OpenSession | CodeObject) -> None:
+            if isinstance(session, CodeObject):
+                future.set_result(0)
+                return
+            lanes = self.lanes[:jobs]
+            for lane in lanes:
+                lane.open(session)
+            gather([lane.prepare() for lane in lanes], future, min)
+
+        after(self._session, future, opened)
+        return future
 
     def baseline(self) -> Evaluation:
         """The recorded build's own code, measured beside itself."""
@@ -206,7 +239,8 @@ class LocalEvaluator:
         """End all processes."""
         if not self._closed:
             self._closed = True
-            self.pool.close()
+            if self._compiles:
+                self.pool.close()
             for lane in self.lanes:
                 lane.close()
 
@@ -307,6 +341,22 @@ def after(first: Future[Value], outcome: Future[Result], use: Callable[[Value], 
                 outcome.set_exception(error)
 
     first.add_done_callback(done)
+
+
+def gather(parts: Sequence[Future[Value]], outcome: Future[Result], together: Callable[[list[Value]], Result]) -> None:
+    """Hand the values of all parts to ``together`` once the last one is there; what goes wrong ends ``outcome``."""
+    missing = threading.Semaphore(len(parts) - 1)
+
+    def arrived(_: Future[Value]) -> None:
+        if missing.acquire(blocking=False):
+            return
+        try:
+            outcome.set_result(together([part.result() for part in parts]))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    for part in parts:
+        part.add_done_callback(arrived)
 
 
 def _rules(settings: EvaluatorSettings) -> Rules:

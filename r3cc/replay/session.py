@@ -147,14 +147,17 @@ class _ReferenceFailed(Exception):
 
 
 class ReplaySession:
-    """Judges code objects for one kernel. The baseline is probed when the session opens."""
+    """Judges code objects for one kernel, once the baseline was probed.
+
+    Held-out launches are prepared when a job first asks for them.
+    """
 
     def __init__(
         self, device: Device, source: LaunchSource, facts: KernelFacts, rules: Rules, baseline: Path, watch: Watch
     ) -> None:
-        """Open a session; ``baseline`` is the code object of the recorded build.
+        """Bring the launches' memory to the device; ``baseline`` is the code object of the recorded build.
 
-        Raises a :class:`DeviceError` where the baseline cannot be loaded, launched or its memory had.
+        Nothing is launched yet. Raises a :class:`DeviceError` where the baseline cannot be loaded or its memory had.
         """
         self._device = device
         self._facts = facts
@@ -168,19 +171,27 @@ class ReplaySession:
         self._fixed: frozenset[int] = frozenset()
         self._unperturbed: set[_Case] = set()
         self._write_rate = 0.0
+        free = device.free_memory()
         with self._stage(Stage.PREPARE):
             recorded = source.launches()
-            self._reserve([each.launch for each in recorded])
-            images = ImageStore(device, _image_budget(device, [each.launch for each in recorded]), _host_budget())
-            cases = [_Case(each, LaunchMemory(device, images, source, each.launch, facts)) for each in recorded]
-        self._cases = [case for case in cases if not case.launch.held_out] or cases
-        self._held_out = [case for case in cases if case not in self._cases]
+            launches = [each.launch for each in recorded]
+            self._reserve(launches)
+            self._images = ImageStore(device, _image_budget(device, launches), _host_budget())
+            searched = [each for each in recorded if not each.launch.held_out] or list(recorded)
+            self._cases = [self._prepared(each) for each in searched]
+        self._left = [each for each in recorded if each not in searched]
+        self._held_out: list[_Case] = []
         with self._stage(Stage.LOAD):
             self._baseline = device.load(baseline)
             self._baseline_function = self._baseline.function(facts.name)
         with self._stage(Stage.PREPARE):
             self._mark_overhead_ns = device.mark_overhead_ns
-        for case in self._cases + self._held_out:
+        self.room = _room(free, device.free_memory(), launches, device.granule)
+        """Sessions like this one that fit on the device beside it."""
+
+    def probe(self) -> None:
+        """Replay the baseline: its spread, its time, the cache state. Raises a :class:`DeviceError` where it fails."""
+        for case in self._cases:
             self._probe(case)
         self._cases.sort(key=lambda case: -case.weight * case.expected_ns)
         self._state = self._choose_state()
@@ -202,7 +213,7 @@ class ReplaySession:
             return Measurement(status_of(error), str(error), phases_ns=dict(self._phases))
 
     def _judge(self, code: Code, function: Function, job: Job) -> Measurement:
-        cases = self._cases + (self._held_out if job.plan.held_out else [])
+        cases = self._cases + (self._held_out_cases() if job.plan.held_out else [])
         for case in cases:
             reason = problem(derive(case.launch, job.launch), self._device.properties.limits)
             if reason:
@@ -227,6 +238,19 @@ class ReplaySession:
                 )
         measured = self._time(code, function, job, len(cases), resources)
         return self._doubted(measured, job) if job.plan.held_out else measured
+
+    def _prepared(self, recorded: RecordedLaunch) -> _Case:
+        memory = LaunchMemory(self._device, self._images, self._source, recorded.launch, self._facts)
+        return _Case(recorded, memory)
+
+    def _held_out_cases(self) -> list[_Case]:
+        while self._left:
+            with self._stage(Stage.PREPARE):
+                case = self._prepared(self._left[0])
+            self._probe(case)
+            self._held_out.append(case)
+            del self._left[0]
+        return self._held_out
 
     def _validate(
         self, case: _Case, code: Code, function: Function, configuration: LaunchConfiguration
@@ -540,8 +564,18 @@ def _host_budget() -> int:
 
 def _image_budget(device: Device, launches: Sequence[Launch]) -> int:
     """Device memory for pristine images: what is left beside the largest launch's own and some for R3 itself."""
-    largest = max((sum(span.size for span in spans_of(each.regions, device.granule)) for each in launches), default=0)
-    return max(device.free_memory() - largest - _OWN_MEMORY, 0)
+    return max(device.free_memory() - _launch_memory(launches, device.granule) - _OWN_MEMORY, 0)
+
+
+def _launch_memory(launches: Sequence[Launch], granule: int) -> int:
+    """Of the largest launch."""
+    return max((sum(span.size for span in spans_of(each.regions, granule)) for each in launches), default=0)
+
+
+def _room(free_before: int, free: int, launches: Sequence[Launch], granule: int) -> int:
+    """Sessions that fit beside one, by what its images took; each needs memory for a launch and its own, too."""
+    each = max(free_before - free, 0) + _launch_memory(launches, granule) + _OWN_MEMORY
+    return max(free // each - 1, 0)
 
 
 class _Tolerances(Mapping[str, elements.Tolerance | None]):

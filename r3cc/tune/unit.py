@@ -19,6 +19,7 @@ from typing import Self
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
+from r3cc.farm.local import gather
 from r3cc.replay.events import KernelPlan
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.knob_space import KnobSpace
@@ -56,23 +57,44 @@ class UnitOpener(msgspec.Struct, frozen=True):
 
     def __call__(self) -> UnitEvaluator:
         """An evaluator over all members."""
-        return UnitEvaluator(self.members)
+        return UnitEvaluator.open(self.members)
 
 
 class UnitEvaluator:
     """Judges a candidate on every kernel of a unit: valid on all, or not at all; times weighted by share."""
 
-    def __init__(self, members: Sequence[Member]) -> None:
-        locks: Mapping[str, threading.Lock] = defaultdict(threading.Lock)
+    def __init__(self, members: Sequence[Member], evaluators: Sequence[Evaluator]) -> None:
         self._members = tuple(members)
+        self._evaluators = list(evaluators)
+
+    @classmethod
+    def open(cls, members: Sequence[Member]) -> UnitEvaluator:
+        """Open an evaluator for each member; they use a device one at a time."""
+        locks: Mapping[str, threading.Lock] = defaultdict(threading.Lock)
         with ExitStack() as opened:
-            self._evaluators = [opened.enter_context(member.open(locks)) for member in members]
-            self._opened = opened.pop_all()
+            evaluators = [opened.enter_context(member.open(locks)) for member in members]
+            opened.pop_all()
+        return cls(members, evaluators)
 
     @property
     def width(self) -> int:
         """As many as its narrowest member takes."""
         return min(evaluator.width for evaluator in self._evaluators)
+
+    def fresh(self) -> UnitEvaluator:
+        """Over fresh evaluators of the members."""
+        return UnitEvaluator(self._members, [evaluator.fresh() for evaluator in self._evaluators])
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        """Every member where they fit all at a time, else none: they are opened as their turns come."""
+        room: Future[int] = Future()
+        count = len(self._evaluators)
+        if self._evaluators[0].prepare(jobs).result() < count - 1:
+            room.set_result(0)
+        else:
+            prepared = [evaluator.prepare(jobs) for evaluator in self._evaluators]
+            gather(prepared, room, lambda rooms: min(rooms) // count)
+        return room
 
     def baseline(self) -> Evaluation:
         """The recorded build's own code on every kernel."""
@@ -83,18 +105,7 @@ class UnitEvaluator:
         whole = plan if plan.race is None else TimingPlan()
         parts = [evaluator.submit(candidate, whole) for evaluator in self._evaluators]
         gathered: Future[Evaluation] = Future()
-        missing = threading.Semaphore(len(parts) - 1)
-
-        def arrived(_: Future[Evaluation]) -> None:
-            if missing.acquire(blocking=False):
-                return
-            try:
-                gathered.set_result(self._together([part.result() for part in parts]))
-            except BaseException as error:
-                gathered.set_exception(error)
-
-        for part in parts:
-            part.add_done_callback(arrived)
+        gather(parts, gathered, self._together)
         return gathered
 
     def _together(self, evaluations: Sequence[Evaluation]) -> Evaluation:
@@ -102,7 +113,8 @@ class UnitEvaluator:
 
     def close(self) -> None:
         """End all members."""
-        self._opened.close()
+        for evaluator in self._evaluators:
+            evaluator.close()
 
     def __enter__(self) -> Self:
         return self

@@ -29,6 +29,7 @@ def test_a_launch_faster_than_its_writes_is_rejected_for_a_person_to_look_at(tmp
     device = open_device("cpu")
     rules = Rules(Numerics.ROUNDING, None, None, None, 2, 10.0, 60.0)
     session = ReplaySession(device, recorded(), FACTS, rules, build(tmp_path, "RIGHT"), NoWatch())
+    session.probe()
     job = Job(build(tmp_path, "RIGHT"), LaunchConfiguration(), FINAL)
     honest = session.measure(job)
     assert honest.status is Status.OK, honest.message

@@ -29,7 +29,9 @@ def device():
 def open_session(device, tmp_path):
     def opened(source, baseline="RIGHT", numerics=Numerics.ROUNDING, probes=3):
         rules = Rules(numerics, None, None, None, probes, 10.0, 60.0)
-        return ReplaySession(device, source, FACTS, rules, build(tmp_path, baseline), NoWatch())
+        session = ReplaySession(device, source, FACTS, rules, build(tmp_path, baseline), NoWatch())
+        session.probe()
+        return session
 
     return opened
 

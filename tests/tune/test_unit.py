@@ -37,7 +37,7 @@ def member(name: str, model: Model, noise: float = 0.005) -> Member:
 
 def unit(models: dict[str, Model], finals: dict[str, Model] | None = None) -> Unit:
     def opener(chosen: dict[str, Model]) -> Callable[[], UnitEvaluator]:
-        return lambda: UnitEvaluator([member(name, model) for name, model in chosen.items()])
+        return lambda: UnitEvaluator.open([member(name, model) for name, model in chosen.items()])
 
     return Unit(
         plan("unit", sum(OPEN.values())), tuple(models), KnobSpace(KNOBS), opener(models), opener(finals or models)
