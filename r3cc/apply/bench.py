@@ -25,6 +25,8 @@ from r3cc.replay.statistics import interval
 SHELL = "/bin/sh"
 REFERENCE_VARIABLE = "R3_BENCH_REFERENCE"
 ARM_VARIABLE = "R3_BENCH_ARM"
+GRACE_S = 5.0
+"""Time that an interrupted command has to end by itself."""
 
 
 class Arm(msgspec.Struct, frozen=True):
@@ -129,12 +131,12 @@ class _Runner:
         try:
             return process.wait(self._plan.timeout_s)
         except subprocess.TimeoutExpired:
-            _end(process, signal.SIGKILL)
+            _end(process)
             raise R3Error(
                 f"the {arm.name} command `{arm.command}` did not end within {self._plan.timeout_s:g} s"
             ) from None
         except BaseException:
-            _end(process, signal.SIGTERM)
+            _ask_to_end(process)
             raise
 
     def _check(self, arm: Arm, check: str, output: Path) -> None:
@@ -149,10 +151,17 @@ class _Runner:
             raise R3Error(f"the check `{check}` refuses the output of the {arm.name} command `{arm.command}`{why}")
 
 
-def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """End a command's whole session."""
+def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    """End a command's whole session; what does not listen is killed."""
+    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(GRACE_S)
+    _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -77,7 +77,7 @@ class VerbGroup(click.Group):
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
         except OSError as error:
-            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            say(f"{error.filename or 'cannot write'}: {error.strerror or error}")
             return R3Error.exit_status
         return status if isinstance(status, int) else 0
 

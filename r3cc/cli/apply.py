@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -132,7 +133,7 @@ def _write_patch(path: Path, patch: Patch) -> None:
     if patch.kernels:
         write_patch(path, patch)
         kernels = counted(len(patch.kernels), "kernel")
-        say(f"wrote the new source of {kernels} to {path}; review it, then `git apply {path}`")
+        say(f"wrote the new source of {kernels} to {path}; review it, then `git apply {shlex.quote(str(path))}`")
 
 
 def _say_entry(entry: Entry) -> None:
@@ -145,4 +146,5 @@ def _say_entry(entry: Entry) -> None:
 def _say_written(output: Path, profile: Profile, kept: Profile | None) -> None:
     others = len(kept.merged(profile).kernels) - len(profile.kernels) if kept else 0
     more = f", beside {others} that were there" if others else ""
-    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with --r3-use={output.absolute()}")
+    option = shlex.quote(f"--r3-use={output.absolute()}")
+    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with {option}")

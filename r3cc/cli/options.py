@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from r3cc.cli.output import DEFAULT_STORE
 from r3cc.errors import UsageError
 from r3cc.store.model import Dim3
 
@@ -74,7 +75,7 @@ store_option = click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="R3_STORE",
-    default=Path("r3-store"),
+    default=DEFAULT_STORE,
     show_default=True,
     help="Capture store.",
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +12,8 @@ import msgspec
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+DEFAULT_STORE = Path("r3-store")
 
 PIPE_WIDTH = 100_000
 """Columns for a table that does not go to a terminal: no cell is folded there, so that each row is one line to grep."""
@@ -19,6 +23,11 @@ def say(message: str) -> None:
     """Print R3's own message: each line on standard error begins with ``r3:``."""
     for line in message.splitlines() or [""]:
         click.echo(f"r3: {line}", err=True)
+
+
+def on_store(command: str, store: Path) -> str:
+    """A command for the user to run next, on the store at hand."""
+    return command if store.absolute() == DEFAULT_STORE.absolute() else f"{command} --store {shlex.quote(str(store))}"
 
 
 def print_json(document: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from r3cc.cli.options import DeviceName, Size, store_option
-from r3cc.cli.output import counted, human_bytes, human_time, say
+from r3cc.cli.output import counted, human_bytes, human_time, on_store, say
 from r3cc.record.options import RecordOptions, Snapshot
 from r3cc.record.run import Prepared, prepare, prepare_elsewhere, run
 from r3cc.record.summary import Summary, summarise
@@ -141,8 +141,10 @@ def report(store: Store, path: Path, recording: Recording) -> None:
         say(f"{summary.incomplete} of {summary.processes} processes were killed; what they had recorded is there")
     if summary.kernels_with_ir == 0:
         say(f"no kernel of {recording.command[0]} carries R3's note; {BUILD_WITH}")
-    where = "" if path == Path("r3-store") else f" --store {shlex.quote(str(path))}"
-    say(f"next: `r3 ls{where}`" + (", then `r3 record` without --times-only" if recording.times_only else ""))
+    say(
+        f"next: `{on_store('r3 ls', path)}`"
+        + (", then `r3 record` without --times-only" if recording.times_only else "")
+    )
 
 
 def _ending(recording: Recording) -> str:

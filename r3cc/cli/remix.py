@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from r3cc.cli.options import Duration, device_option, json_option, recording_option, store_option
-from r3cc.cli.output import print_json, print_table, say
+from r3cc.cli.output import on_store, print_json, print_table, say
 from r3cc.cli.remix_progress import RemixProgress
-from r3cc.cli.report import print_report
+from r3cc.cli.report import print_report, say_next
 from r3cc.cli.settings import current_settings
 from r3cc.cli.tune import kernel_options
 from r3cc.errors import UsageError
@@ -159,7 +159,8 @@ def _print(store: Store, search: Search, as_json: bool) -> None:
                 print_table(lineage_table(part))
                 click.echo("archive")
                 print_table(archive_table(part))
-    say("next: `r3 remix --show N` shows a proposal, `r3 apply` takes the winners into the next build")
+    say(f"`{on_store('r3 remix --show N', store.path)}` shows a proposal")
+    say_next(report, store.path)
 
 
 def _show(store: Store, name: str, as_json: bool) -> None:

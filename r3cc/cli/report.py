@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from r3cc.cli.options import Duration, json_option, store_option
-from r3cc.cli.output import print_json, print_table, say
+from r3cc.cli.output import on_store, print_json, print_table, say
 from r3cc.errors import UsageError
 from r3cc.replay.events import AnyEvent, read_log
 from r3cc.report.bench import BenchReport
+from r3cc.report.commands import apply_command
 from r3cc.report.explain import explain, lines
 from r3cc.report.export import commands, t4, table
 from r3cc.report.page import read_bench, write_page
@@ -69,6 +70,7 @@ def report(
         print_json(summary)
     elif html is None:
         print_report(summary)
+        say_next(summary, store)
 
 
 def _print_log(store: Store, events: Sequence[AnyEvent], export: str | None, as_json: bool) -> None:
@@ -95,6 +97,12 @@ def print_report(summary: SearchReport) -> None:
     print_table(kernel_table(summary))
     click.echo()
     print_table(status_table(summary))
+
+
+def say_next(summary: SearchReport, store: Path) -> None:
+    """How a search's winners get into the next build, if it has some."""
+    if any(kernel.improved for kernel in summary.kernels):
+        say(f"next: `{on_store(apply_command(summary), store)}` takes the winners into the next build")
 
 
 def _write(store: Store, search: Search, path: Path, follow_s: float | None, bench: BenchReport | None) -> SearchReport:

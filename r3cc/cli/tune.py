@@ -13,7 +13,7 @@ from rich.text import Text
 from r3cc.cli.options import Duration, device_option, json_option, recording_option, store_option
 from r3cc.cli.output import print_json, print_table, say
 from r3cc.cli.progress import Progress
-from r3cc.cli.report import print_report
+from r3cc.cli.report import print_report, say_next
 from r3cc.cli.settings import KernelSetting, current_settings
 from r3cc.farm.executors import open_executor
 from r3cc.replay.model import Numerics
@@ -95,7 +95,7 @@ def tune(
         print_json(report)
     else:
         print_report(report)
-        say("next: `r3 report` prints this again, `r3 replay KERNEL --passes …` judges one candidate")
+        say_next(report, store)
 
 
 def _run(session: TuneSession, fresh: bool, page: LivePage | None) -> Search:

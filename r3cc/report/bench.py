@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -113,9 +114,10 @@ def _about_program(program: TunedProgram) -> Iterator[str]:
 
 def _about_shares(forecast: Forecast) -> Iterator[str]:
     outside = 1 - forecast.device_share
+    limit = f"{forecast.most:.3f}x" if math.isfinite(forecast.most) else "any speedup"
     yield (
         f"share of time: kernels are {forecast.device_share:.1%} of the plain run; the other {outside:.1%} (host code, "
-        f"copies, launches, start-up) stay, so that kernels without any time would give {forecast.most:.3f}x"
+        f"copies, launches, start-up) stay, so that kernels without any time would give {limit}"
     )
     if not forecast.same_command:
         yield (

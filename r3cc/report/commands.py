@@ -72,5 +72,5 @@ def check_command(report: SearchReport) -> str:
 
 def apply_command(report: SearchReport) -> str:
     """How the winners become a profile."""
-    device = ["--device", "cpu"] if report.device == "cpu" else []
+    device = ["--device", "cpu"] if report.heading is not None else []  # the host's results are taken by name alone
     return shlex.join(["r3", "apply", "--search", report.search, *device, "-o", "tuned.r3.json"])

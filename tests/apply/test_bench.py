@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from r3cc.apply import bench as bench_module
 from r3cc.apply.bench import Arm, Benchmark, BenchPlan, run_bench
 from r3cc.apply.coverage import Coverage, coverage
 from r3cc.apply.forecast import Forecast, KernelForecast, same_arguments
@@ -153,3 +156,22 @@ def test_a_verdict_needs_its_whole_interval_on_one_side() -> None:
 def test_an_unknown_command_is_an_error() -> None:
     with pytest.raises(R3Error, match="exited with status 127"):
         run_bench(BenchPlan((Arm("plain", "no-such-program-of-ours"),), 1), lambda *_: None)
+
+
+def test_an_interrupted_command_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_module, "GRACE_S", 0.2)
+    wait = subprocess.Popen.wait
+
+    def interrupted(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        if timeout is not None:
+            return wait(process, timeout)
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        monkeypatch.setattr(subprocess.Popen, "wait", wait)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    command = f"trap '' TERM; echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; while :; do sleep 1; done"
+    with pytest.raises(KeyboardInterrupt):
+        run_bench(BenchPlan((Arm("plain", command),), 1), lambda *_: None)
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()

@@ -35,6 +35,12 @@ def test_report_prints_the_latest_search(searched: Path) -> None:
     assert re.search(r"^k\s+\d", result.stdout, re.MULTILINE)
 
 
+def test_report_says_how_winners_get_into_the_next_build(searched: Path) -> None:
+    said = invoke("report", "--store", str(searched)).stderr
+    command = f"r3 apply --search {Store.open(searched).searches.find().id} --device cpu -o tuned.r3.json"
+    assert f"next: `{command} --store {searched}` takes the winners" in said
+
+
 def test_report_json_is_one_document(searched: Path) -> None:
     result = invoke("report", "--store", str(searched), "--json")
     (kernel,) = json.loads(result.stdout)["kernels"]
