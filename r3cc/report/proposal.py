@@ -85,7 +85,7 @@ def proposal_report(name: str, lines: Sequence[dict[str, Any]]) -> ProposalRepor
 
 
 def _find(name: str, verdicts: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    if name.isdigit() and int(name) in verdicts:
+    if name.isdecimal() and int(name) in verdicts:
         return verdicts[int(name)]
     fitting = [line for line in verdicts.values() if len(name) >= 4 and str(line.get("variant") or "").startswith(name)]
     if not fitting:

@@ -159,3 +159,10 @@ def test_dimensions(text: str, extents: tuple[int, int, int]) -> None:
 def test_bad_dimensions(text: str) -> None:
     with pytest.raises(click.BadParameter, match="positive numbers"):
         Dimensions()(text)
+
+
+def test_a_full_output_is_one_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", "from r3cc.cli import main; main()", "--help"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "r3: cannot write: No space left on device\n")

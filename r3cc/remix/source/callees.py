@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 
@@ -79,4 +80,7 @@ def _plain(name: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
+    """LLVM writes bytes beyond ASCII in hex, one by one."""
+    return os.fsdecode(
+        re.sub(rb"\\([0-9A-Fa-f]{2})", lambda found: bytes.fromhex(found[1].decode()), os.fsencode(text))
+    )
