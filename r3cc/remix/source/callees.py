@@ -12,6 +12,7 @@ _NAME = r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)'
 _DEFINE = re.compile(rf"^define .*?{_NAME}\(.*!dbg (!\d+) .*{{$|^define .*?{_NAME}\(.*{{$")
 _SUBPROGRAM = re.compile(r'^(!\d+) = distinct !DISubprogram\(.*?name: "((?:[^"\\]|\\.)*)".*?file: (!\d+), line: (\d+)')
 _FILE = re.compile(r'^(!\d+) = !DIFile\(filename: "((?:[^"\\]|\\.)*)", directory: "((?:[^"\\]|\\.)*)"')
+_BYTE = re.compile(rb"\\([0-9A-Fa-f]{2})")
 
 
 class Place(msgspec.Struct, frozen=True):
