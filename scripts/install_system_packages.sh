@@ -10,7 +10,7 @@ bubblewrap libclang1-22
 libzstd-dev libxxhash-dev libboost-context-dev nlohmann-json3-dev"
 if [ "${1:-}" = test ]; then
   packages="$packages
-openmpi-bin libopenmpi-dev libamdhip64-dev rocm-device-libs mlir-22-tools autoconf automake meson distcc chromium"
+openmpi-bin libopenmpi-dev libamdhip64-dev rocm-device-libs mlir-22-tools autoconf automake meson distcc sccache chromium"
 fi
 
 missing=

@@ -76,7 +76,7 @@ bool takesValue(string_view Argument) {
 }
 
 bool isDeviceLanguage(string_view Language) {
-  constexpr std::array<string_view, 4> Languages = {"cuda", "hip", "cuda-cpp-output", "hip-cpp-output"};
+  constexpr std::array<string_view, 5> Languages = {"cuda", "cu", "hip", "cuda-cpp-output", "hip-cpp-output"};
   return isOneOf(Language, Languages);
 }
 

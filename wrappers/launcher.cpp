@@ -23,7 +23,7 @@ void nameExtraFiles() {
   std::string Ours = libraryFile("libR3Passes.so");
   if (std::string Profile = environment("R3_USE"); isFile(Profile))
     Ours += ':' + realPath(Profile);
-  for (const char *Variable : {"CCACHE_EXTRAFILES", "SCCACHE_EXTRA_FILES"}) {
+  for (const char *Variable : {"CCACHE_EXTRAFILES", "SCCACHE_EXTRAFILES"}) {
     std::string Files = environment(Variable);
     setenv(Variable, (Files.empty() ? Ours : Files + ':' + Ours).c_str(), 1);
   }
