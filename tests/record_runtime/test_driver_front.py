@@ -32,7 +32,7 @@ def program(bench: Bench, request: pytest.FixtureRequest) -> str:
     "scenario",
     [
         *("basic", "hidden", "managed", "foreign", "copied", "other", "capturing", "asynchronous", "threads", "idle"),
-        *("pinned", "pitched", "pooled", "textured", "graphs", "devices"),
+        *("pinned", "pitched", "pooled", "textured", "graphs", "devices", "external", "recreated"),
     ],
 )
 def test_program_prints_the_same(bench: Bench, program: str, scenario: str) -> None:
@@ -79,6 +79,18 @@ def test_launches_known_to_wait_are_not_held(bench: Bench) -> None:
     settings = {"FAKE_CUDA_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"}
     launches = bench.record(bench.programs.dynamic, "basic", "5", **settings).launches(SCALE)
     assert launches and all(launch.time_ns > 0 for launch in launches)
+
+
+def test_a_context_that_takes_the_place_of_another_is_timed(bench: Bench, program: str) -> None:
+    kernel = bench.record(program, "recreated", "10").kernel(SCALE)
+    assert (kernel.launches, kernel.timed) == (20, 20)
+
+
+def test_memory_that_was_allocated_past_the_recorder_is_not_recorded_around(bench: Bench, program: str) -> None:
+    recorded = bench.record(program, "external", "5")
+    assert recorded.kernel(SCALE).recorded == 0
+    reason = "an argument leads to device memory whose allocation the recorder did not see"
+    assert recorded.refusals(SCALE)[reason] > 0
 
 
 def test_module_carries_its_bitcode(bench: Bench, program: str) -> None:

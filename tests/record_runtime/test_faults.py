@@ -89,6 +89,22 @@ def test_exit_without_destructors_is_complete(bench: Bench) -> None:
     assert (recorded.kernel(SCALE).launches, recorded.kernel(SCALE).timed) == (10, 10)
 
 
+def test_exit_in_a_handler_does_not_wait_for_the_thread_that_it_interrupts(bench: Bench) -> None:
+    recorded = bench.record(bench.programs.dynamic, "alarmed", "80", FAKE_CUDA_ALARM="1")
+    assert recorded.status == 7
+    assert recorded.kernel(SCALE).launches > 0
+
+
+def test_memory_can_be_freed_after_the_recording_has_ended(bench: Bench) -> None:
+    library = bench.folder / "libfarewell.so"
+    source = "void (*atUnload)(); __attribute__((destructor)) static void leave() { if (atUnload) atUnload(); }"
+    subprocess.run(["g++", "-shared", "-fPIC", "-xc", "-", "-o", library], input=source, text=True, check=True)
+    recorded = bench.record(bench.programs.dynamic, "farewell", "10", FAREWELL=str(library))
+    assert recorded.output == bench.plain(bench.programs.dynamic, "farewell", "10", FAREWELL=str(library))
+    assert recorded.output.endswith("freed with 0\n")
+    assert not verify(recorded.store).killed
+
+
 def ended_by(bench: Bench, scenario: str, ending: signal.Signals) -> Recorded:
     """A recorded run that gets a signal once it has said that it is ready."""
     path = bench.folder / "signalled"

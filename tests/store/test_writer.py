@@ -82,3 +82,8 @@ def test_a_quota_keeps_what_was_whole(writer: Path, tmp_path: Path) -> None:
         pack = write(writer, store, 2_000_000, 8)
         assert 0 < check_images(store, pack) < 8
         assert documents(pack)[-1]["kind"] == "end"
+
+
+def test_a_chunk_that_there_was_no_memory_for_is_stored_when_it_comes_again(writer: Path, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "store") as store:
+        assert check_images(store, write(writer, store, UNLIMITED, 4, "refuse")) == 4

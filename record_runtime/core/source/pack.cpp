@@ -171,7 +171,13 @@ void PackWriter::put(const Key &key, const void *content, std::size_t size) {
     if (!keys.insert(key).second)
       return;
   }
-  enqueue(RecordType::Chunk, Needs::Nothing, key, content, size);
+  try {
+    enqueue(RecordType::Chunk, Needs::Nothing, key, content, size);
+  } catch (...) { // no memory for a copy: whoever comes with it next must not think that it is stored
+    std::lock_guard lock(mutex);
+    keys.erase(key);
+    throw;
+  }
 }
 
 Key PackWriter::putBlob(const void *content, std::size_t size) {
@@ -327,7 +333,8 @@ bool PackWriter::isOurFile() const {
 
 void PackWriter::drain() {
   std::unique_lock lock(mutex);
-  room.wait(lock, [&] { return outstanding.empty() || closing; });
+  std::uint64_t last = nextSequence; // the program may go on, and what it hands in later isn't waited for
+  room.wait(lock, [&] { return outstanding.empty() || *outstanding.begin() >= last || closing; });
 }
 
 void PackWriter::close() {

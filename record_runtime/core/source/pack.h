@@ -50,7 +50,7 @@ public:
   /// Whether launches may still be recorded.
   bool accepting() const { return state.load() == State::Open; }
 
-  /// Stores a content that the key names; may wait while the threads are behind.
+  /// Stores a content that the key names; may wait while the threads are behind. Throws std::bad_alloc.
   void put(const Key &key, const void *content, std::size_t size);
   /// Stores a chunk list, bitcode or the like and returns its key.
   Key putBlob(const void *content, std::size_t size);

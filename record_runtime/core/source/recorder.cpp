@@ -180,15 +180,18 @@ void Recorder::Implementation::writeCounts() {
 
 void Recorder::Implementation::writeCounts(Kernel &kernel) {
   std::lock_guard order(counting); // a full queue must not let older counts of a kernel follow newer ones
-  std::string document;
-  {
-    std::lock_guard lock(kernel.mutex);
-    if (!kernel.changed)
-      return;
-    kernel.changed = false;
-    document = kernelDocument(kernel);
+  try {
+    std::string document;
+    {
+      std::lock_guard lock(kernel.mutex);
+      if (!kernel.changed)
+        return;
+      document = kernelDocument(kernel);
+      kernel.changed = false;
+    }
+    pack.putDocument(std::move(document));
+  } catch (const std::bad_alloc &) { // the next ones hold all that these would have
   }
-  pack.putDocument(std::move(document));
 }
 
 void Recorder::Implementation::refuse(Kernel &kernel, const std::string &reason) {
@@ -418,7 +421,7 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
       kernel.snapshot = SnapshotKind::All;
       capture->decision.shape->planAtOnce();
     }
-    kernel.wholeArenaChecked = true;
+    kernel.wholeArenaChecked |= !reason || reason == Capture::ChangedUnreached;
     isNew = !reason && kernel.identities.insert(identity).second;
     kernel.recorded += isNew;
     kernel.changed = true; // the writer may have been by since the launch
@@ -435,10 +438,13 @@ void Recorder::after(CapturePointer capture, std::uint64_t time) {
     if (isNew)
       launch = implementation->stem + "/" + std::to_string(implementation->nextLaunch++);
   }
-  if (isNew)
-    implementation->pack.putDependent(
-        launchDocument(*capture, kernel.description, launch, time),
-        [this, decision = capture->decision] { implementation->lose(decision); });
+  auto lose = [this, decision = capture->decision] { implementation->lose(decision); };
+  try {
+    if (isNew)
+      implementation->pack.putDependent(launchDocument(*capture, kernel.description, launch, time), lose);
+  } catch (const std::bad_alloc &) {
+    lose();
+  }
   implementation->writeCounts(kernel);
 }
 

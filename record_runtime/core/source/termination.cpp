@@ -18,8 +18,11 @@ constexpr int Ending[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 /// A scheduler and a launcher both pass a signal on: only one that comes later than this is impatience.
 constexpr std::time_t PatienceSeconds = 5;
 
-sem_t arrived; // not a pipe: programs close, count and reuse descriptors that they don't know
-pid_t owner = 0;
+/// For how long _exit waits for the recording to be written.
+constexpr std::time_t ExitSeconds = 10;
+
+sem_t arrived, finished; // not pipes: programs close, count and reuse descriptors that they don't know
+pid_t owner = 0;         // the process that the thread below serves
 std::atomic<int> first{0};
 std::atomic<std::time_t> since{0};
 
@@ -56,6 +59,9 @@ void watch(void (*finish)()) {
   while (sem_wait(&arrived) != 0)
     ;
   finish();
+  sem_post(&finished);
+  if (!first) // _exit: the caller ends the process
+    return;
   restoreDefault(first);
   kill(getpid(), first);
 }
@@ -81,7 +87,7 @@ bool isDefault(const struct sigaction &action) {
 } // namespace
 
 void r3::finishBeforeSignals(void (*finish)()) {
-  if (sem_init(&arrived, 0, 0) != 0 || !startThread(finish))
+  if (sem_init(&arrived, 0, 0) != 0 || sem_init(&finished, 0, 0) != 0 || !startThread(finish))
     return;
   owner = getpid();
   struct sigaction own = {}, known;
@@ -90,6 +96,17 @@ void r3::finishBeforeSignals(void (*finish)()) {
   for (int signal : Ending)
     if (sigaction(signal, nullptr, &known) == 0 && isDefault(known))
       sigaction(signal, &own, nullptr);
+}
+
+void r3::finishBeforeExit() {
+  if (getpid() != owner)
+    return;
+  sem_post(&arrived);
+  timespec deadline;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += ExitSeconds;
+  while (sem_timedwait(&finished, &deadline) != 0 && errno == EINTR)
+    ;
 }
 
 void r3::leaveSignalsAlone() {

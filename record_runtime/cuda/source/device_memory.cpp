@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device_memory.h"
-#include "captures.h"
 #include "r3core/log.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace r3;
 using namespace r3::cuda;
@@ -114,14 +114,18 @@ CUdeviceptr DeviceMemory::allocate(std::size_t size) {
   if (settings.timesOnly)
     return 0; // nothing is captured: the program gets the memory that it would have had
   std::lock_guard lock(mutex);
-  collectDeferred(false);
+  collectDeferred();
   Arena *arena = currentArena();
   if (!arena)
     return 0;
   CUdeviceptr address = arena->allocate(size);
-  if (!address && collectDeferred(true))
-    address = arena->allocate(size);
-  return address;
+  if (address || deferred.empty())
+    return address;
+  {
+    RelaxedCapture relaxed;
+    driver().cuCtxSynchronize();
+  }
+  return collectDeferred() ? arena->allocate(size) : 0;
 }
 
 std::optional<Allocation> DeviceMemory::find(CUdeviceptr address) {
@@ -154,10 +158,14 @@ bool DeviceMemory::owns(CUdeviceptr address) const {
   return owner(address) != nullptr;
 }
 
-bool DeviceMemory::release(CUdeviceptr address) {
-  std::lock_guard lock(mutex);
+bool DeviceMemory::releaseAt(CUdeviceptr address) {
   Arena *arena = owner(address);
   return arena && arena->release(address);
+}
+
+bool DeviceMemory::release(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  return releaseAt(address);
 }
 
 CUresult DeviceMemory::releaseInOrder(CUdeviceptr address, CUstream stream) {
@@ -166,38 +174,14 @@ CUresult DeviceMemory::releaseInOrder(CUdeviceptr address, CUstream stream) {
   auto allocation = arena ? arena->find(address) : std::nullopt;
   if (!allocation || allocation->address != address)
     return CUDA_ERROR_INVALID_VALUE;
-  CUevent passed;
-  CUresult result = driver().cuEventCreate(&passed, CU_EVENT_DISABLE_TIMING);
-  if (result != CUDA_SUCCESS)
-    return result;
-  result = driver().cuEventRecord(passed, stream);
-  if (result != CUDA_SUCCESS) {
-    driver().cuEventDestroy_v2(passed);
-    return result;
-  }
-  deferred.push_back({address, passed});
-  return CUDA_SUCCESS;
+  CUcontext context = nullptr;
+  driver().cuCtxGetCurrent(&context);
+  return deferred.add(context, stream, address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/// Frees what streams have passed; waits for all of them if need be. Says whether anything was freed.
-bool DeviceMemory::collectDeferred(bool wait) {
-  if (deferred.empty())
-    return false;
-  RelaxedCapture relaxed;
-  bool freed = false;
-  if (wait)
-    driver().cuCtxSynchronize();
-  for (auto entry = deferred.begin(); entry != deferred.end();) {
-    if (driver().cuEventQuery(entry->passed) != CUDA_SUCCESS) {
-      ++entry;
-      continue;
-    }
-    driver().cuEventDestroy_v2(entry->passed);
-    if (Arena *arena = owner(entry->address))
-      freed = arena->release(entry->address) || freed;
-    entry = deferred.erase(entry);
-  }
-  return freed;
+/// Frees what streams have passed. Says whether anything was freed.
+bool DeviceMemory::collectDeferred() {
+  return !deferred.empty() && deferred.collect([&](CUdeviceptr address) { return releaseAt(address); });
 }
 
 std::size_t DeviceMemory::spareBytes() {
@@ -229,17 +213,36 @@ void DeviceMemory::removeForeign(CUdeviceptr address) {
 void DeviceMemory::contextGone(CUcontext context) {
   inspector.forget(context);
   std::lock_guard lock(mutex);
-  staging = nullptr;
-  for (const Deferred &entry : deferred)
-    if (Arena *arena = owner(entry.address))
-      arena->release(entry.address);
-  deferred.clear();
+  if (stagingContext == context)
+    staging = nullptr;
+  deferred.forget(context, [&](CUdeviceptr address) { return releaseAt(address); });
 }
 
 std::string DeviceMemory::unusable() {
   std::lock_guard lock(mutex);
   Arena *arena = currentArena();
   return arena && arena->reserved() ? "" : "the fixed range of device addresses can't be had";
+}
+
+bool DeviceMemory::isKnown(CUdeviceptr address) const {
+  auto after = foreignRanges.upper_bound(address);
+  return isHost(address) || owner(address) ||
+         (after != foreignRanges.begin() &&
+          address - std::prev(after)->first < std::prev(after)->second.size);
+}
+
+bool DeviceMemory::isUnknownMemoryIn(const std::vector<std::uint8_t> &arguments) {
+  std::lock_guard lock(mutex);
+  for (std::size_t at = 0; at + sizeof(CUdeviceptr) <= arguments.size(); at += sizeof(CUdeviceptr)) {
+    CUdeviceptr word;
+    std::memcpy(&word, arguments.data() + at, sizeof(word));
+    unsigned kind = 0;
+    if (word && !isKnown(word) &&
+        driver().cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) == CUDA_SUCCESS &&
+        kind == CU_MEMORYTYPE_DEVICE)
+      return true;
+  }
+  return false;
 }
 
 std::vector<Allocation> DeviceMemory::allocations() {
@@ -270,7 +273,8 @@ const std::uint8_t *DeviceMemory::view(std::uint64_t address, std::size_t size) 
   if (ownsHost(reinterpret_cast<const void *>(address)))
     return reinterpret_cast<const std::uint8_t *>(address);
   void *pinned = staging;
-  if (!pinned && driver().cuMemHostAlloc(&pinned, ViewBytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
+  if (!pinned && (driver().cuMemHostAlloc(&pinned, ViewBytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS ||
+                  driver().cuCtxGetCurrent(&stagingContext) != CUDA_SUCCESS))
     return nullptr;
   staging = static_cast<std::uint8_t *>(pinned);
   return driver().cuMemcpyDtoH_v2(staging, address, size) == CUDA_SUCCESS ? staging : nullptr;

@@ -3,11 +3,12 @@
 
 #include "chunk_inspector.h"
 #include "driver.h"
+#include "events.h"
 #include "pinned_pages.h"
 #include "r3core/arena.h"
+#include "r3core/deferred_frees.h"
 #include "r3core/recorder.h"
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -55,7 +56,7 @@ public:
   void *allocateHost(std::size_t size);
   bool ownsHost(const void *address) const;
   bool releaseHost(void *address);
-  /// Releases once the stream has come to this point.
+  /// Releases once the stream, of the current context, has come to this point.
   CUresult releaseInOrder(CUdeviceptr address, CUstream stream);
   /// Bytes of the current device that are free in truth, though mapped.
   std::size_t spareBytes();
@@ -69,6 +70,9 @@ public:
 
   /// Why no launch on the current device can be recorded; empty if they can.
   std::string unusable();
+  /// Whether an aligned word of the arguments is an address of device memory of which the recorder knows
+  /// nothing.
+  bool isUnknownMemoryIn(const std::vector<std::uint8_t> &arguments);
 
   std::vector<Allocation> allocations() override;
   std::vector<ForeignRange> foreign() override;
@@ -82,17 +86,14 @@ private:
     std::unique_ptr<DevicePages> pages;
     std::unique_ptr<Arena> arena;
   };
-  struct Deferred {
-    CUdeviceptr address;
-    CUevent passed;
-  };
-
   Arena *arenaOf(CUdevice device);
   Arena *currentArena();
   Arena *owner(CUdeviceptr address) const;
   bool isOnCurrentDevice(CUdeviceptr address);
   bool isHost(CUdeviceptr address) const { return hostArena && hostArena->owns(address); }
-  bool collectDeferred(bool wait);
+  bool isKnown(CUdeviceptr address) const;
+  bool releaseAt(CUdeviceptr address);
+  bool collectDeferred();
 
   const Settings settings;
   ChunkInspector inspector;
@@ -101,8 +102,9 @@ private:
   PinnedPages hostPages;
   std::unique_ptr<Arena> hostArena;
   std::map<CUdeviceptr, ForeignRange> foreignRanges;
-  std::deque<Deferred> deferred;
+  DeferredFrees<EventCalls> deferred;
   std::uint8_t *staging = nullptr;
+  CUcontext stagingContext = nullptr; // that staging was made in
 };
 
 } // namespace r3::cuda

@@ -13,6 +13,9 @@ struct Driver {
   F(cuCtxGetDevice)                                                                                          \
   F(cuCtxSynchronize)                                                                                        \
   F(cuDeviceGetName)                                                                                         \
+  F(cuDevicePrimaryCtxGetState)                                                                              \
+  F(cuDevicePrimaryCtxRetain)                                                                                \
+  F(cuDevicePrimaryCtxRelease_v2)                                                                            \
   F(cuDeviceGetAttribute)                                                                                    \
   F(cuDriverGetVersion)                                                                                      \
   F(cuMemAddressReserve)                                                                                     \
@@ -31,6 +34,7 @@ struct Driver {
   F(cuMemcpyDtoH_v2)                                                                                         \
   F(cuMemcpyHtoD_v2)                                                                                         \
   F(cuMemsetD8_v2)                                                                                           \
+  F(cuPointerGetAttribute)                                                                                   \
   F(cuMemAlloc_v2)                                                                                           \
   F(cuMemFree_v2)                                                                                            \
   F(cuEventCreate)                                                                                           \

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace r3;
@@ -27,12 +26,12 @@ public:
   static void detachChild();
 
   static std::atomic<Session *> session;
-  static std::atomic<bool> ended;
+  static std::atomic<bool> detached; ///< in a forked child
   static pid_t process;
 };
 
 std::atomic<Session *> Lifetime::session{nullptr};
-std::atomic<bool> Lifetime::ended{false};
+std::atomic<bool> Lifetime::detached{false};
 pid_t Lifetime::process = 0;
 
 Session *Lifetime::create() {
@@ -50,7 +49,7 @@ Session *Lifetime::create() {
 
 /// A forked child has no writer threads, and must not write to its parent's pack.
 void Lifetime::detachChild() {
-  ended = true;
+  detached = true;
   leaveSignalsAlone();
   if (Session *inherited = session.load())
     if (inherited->theRecorder)
@@ -58,10 +57,9 @@ void Lifetime::detachChild() {
 }
 
 void Lifetime::drainAtExit() {
-  if (ended || getpid() != process)
-    return;
-  if (Session *current = session.load())
-    current->drainTimes();
+  Session *current = session.load();
+  if (current && current->theRecorder && getpid() == process)
+    current->timer.drain(*current->theRecorder);
 }
 
 void Lifetime::finish() {
@@ -71,8 +69,6 @@ void Lifetime::finish() {
     return;
   static std::mutex once; // whoever comes second waits: the process ends when it returns
   std::lock_guard lock(once);
-  if (ended.exchange(true))
-    return;
   if (current->theRecorder)
     current->theRecorder->finish();
 }
@@ -88,7 +84,7 @@ bool Session::wanted() {
 }
 
 Session *Session::active() {
-  if (Lifetime::ended.load(std::memory_order_relaxed) || !wanted())
+  if (Lifetime::detached.load(std::memory_order_relaxed) || !wanted())
     return nullptr;
   Session *current = Lifetime::session.load(std::memory_order_acquire);
   return current ? current : Lifetime::create();
@@ -205,7 +201,10 @@ CUresult Session::timed(CUcontext context, CUstream stream, const Decision &deci
 /// Returns why the device can't be had for a snapshot; empty if it is idle.
 std::string Session::makeIdle(Target &target, CUcontext context) {
   std::chrono::milliseconds deadline(settings.deadlineMilliseconds);
-  switch (synchronizer.wait(context, deadline)) {
+  auto synchronize = [context] {
+    return driver().cuCtxSetCurrent(context) == CUDA_SUCCESS && driver().cuCtxSynchronize() == CUDA_SUCCESS;
+  };
+  switch (synchronizer.wait(synchronize, deadline)) {
   case Synchronizer::Outcome::Idle:
     return "";
   case Synchronizer::Outcome::Failed:
@@ -227,6 +226,8 @@ CUresult Session::record(const LaunchRequest &request, RealCall call, Target &ta
     reason = "the layout of its arguments isn't known";
   if (reason.empty() && target.isForeign && textures.mayBeIn(arguments))
     reason = "an argument may be a texture or surface, whose handle means nothing at replay";
+  if (reason.empty() && memory.isUnknownMemoryIn(arguments))
+    reason = "an argument leads to device memory whose allocation the recorder did not see";
   Gate::Closed closed;
   if (reason.empty()) {
     closed = gate.close(std::chrono::milliseconds(settings.deadlineMilliseconds));
@@ -297,20 +298,16 @@ CUresult Session::launchGraph(CUstream stream, RealCall call) {
   return timed(context, stream, decision, call);
 }
 
+void Session::collectTimes() {
+  if (Recorder *made = ready)
+    timer.collect(*made);
+}
+
 void Session::contextGone(CUcontext context) {
   timer.forget(context);
   hold.forget(context);
   memory.contextGone(context);
   targets.forget();
-}
-
-/// Launches at the very end of a run count, too; but a kernel that never ends must not hold up the exit.
-void Session::drainTimes() {
-  if (!theRecorder)
-    return;
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (timer.collect(*theRecorder) && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 namespace {

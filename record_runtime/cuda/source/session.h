@@ -3,14 +3,14 @@
 
 #include "captures.h"
 #include "device_memory.h"
-#include "gate.h"
+#include "events.h"
 #include "images.h"
+#include "r3core/gate.h"
 #include "r3core/recorder.h"
+#include "r3core/synchronizer.h"
 #include "stream_hold.h"
-#include "synchronizer.h"
 #include "targets.h"
 #include "texture_handles.h"
-#include "timer.h"
 
 #include <atomic>
 #include <memory>
@@ -45,7 +45,8 @@ class Session {
 public:
   /// Whether `r3 record` started this process.
   static bool wanted();
-  /// Null when nothing is to be recorded: then every call passes through.
+  /// Null when nothing is to be recorded: then every call passes through. It stays when the recording has
+  /// ended, for what it gave out comes back.
   static Session *active();
   /// Writes what is outstanding; the process is about to end.
   static void finish();
@@ -54,6 +55,8 @@ public:
 
   CUresult launch(const LaunchRequest &request, RealCall call);
   CUresult launchGraph(CUstream stream, RealCall call);
+  /// A context may be about to go, and its events with it.
+  void collectTimes();
   /// Handles of this context mean nothing any more.
   void contextGone(CUcontext context);
   /// Call before frees and copies.
@@ -72,7 +75,6 @@ private:
                   const Decision &decision);
   CUresult timed(CUcontext context, CUstream stream, const Decision &decision, RealCall call);
   std::string makeIdle(Target &target, CUcontext context);
-  void drainTimes();
 
   const Settings settings;
   Gate gate;

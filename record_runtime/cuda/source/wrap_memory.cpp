@@ -42,7 +42,7 @@ template <Entry E> CUresult freeAsync(CUdeviceptr address, CUstream stream) {
   Call call;
   if (!call.session)
     return callReal<E>(address, stream);
-  Gate::Pass pass = call.session->pass();
+  auto pass = call.session->pass();
   if (call.session->memory.owns(address) && !call.session->captures.isCapturing(meant<E>(stream)))
     return call.session->memory.releaseInOrder(address, meant<E>(stream));
   call.session->memory.removeForeign(address);
@@ -76,8 +76,9 @@ R3_EXPORT CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitc
   bool valid =
       address && pitch && width && height && (elementSize == 4 || elementSize == 8 || elementSize == 16);
   if (call.session && valid) {
-    size_t row = (width + PitchAlignment - 1) / PitchAlignment * PitchAlignment;
-    if (CUdeviceptr got = fromArena(*call.session, row * height)) {
+    size_t row = (width + PitchAlignment - 1) / PitchAlignment * PitchAlignment, size = 0;
+    bool fits = row >= width && !__builtin_mul_overflow(row, height, &size);
+    if (CUdeviceptr got = fits ? fromArena(*call.session, size) : 0) {
       *address = got;
       *pitch = row;
       return CUDA_SUCCESS;
@@ -93,7 +94,7 @@ R3_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address) {
   Call call;
   if (!call.session)
     return callReal<Entry::cuMemFree_v2>(address);
-  Gate::Pass pass = call.session->pass();
+  auto pass = call.session->pass();
   if (!call.session->memory.owns(address)) {
     call.session->memory.removeForeign(address);
     return callReal<Entry::cuMemFree_v2>(address);
@@ -230,7 +231,7 @@ R3_EXPORT CUresult CUDAAPI cuMemHostAlloc(void **address, size_t size, unsigned 
 R3_EXPORT CUresult CUDAAPI cuMemFreeHost(void *address) {
   Call call;
   if (call.session && call.session->memory.ownsHost(address)) {
-    Gate::Pass pass = call.session->pass();
+    auto pass = call.session->pass();
     if (call.session->captures.anyActive())
       return CUDA_SUCCESS; // as with device memory: keep it
     CUresult result = driver().cuCtxSynchronize();

@@ -82,15 +82,46 @@ R3_EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module) {
 
 R3_EXPORT CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context) {
   Call call;
-  if (call.session)
+  if (call.session) {
+    call.session->collectTimes();
     call.session->contextGone(context);
+  }
   return callReal<Entry::cuCtxDestroy_v2>(context);
 }
 
+namespace {
+
+/// A device's primary context while it lives; null without one.
+CUcontext primaryContext(CUdevice device) {
+  unsigned flags = 0;
+  int lives = 0;
+  CUcontext context = nullptr;
+  if (driver().cuDevicePrimaryCtxGetState(device, &flags, &lives) != CUDA_SUCCESS || !lives ||
+      driver().cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+    return nullptr;
+  driver().cuDevicePrimaryCtxRelease_v2(device);
+  return context;
+}
+
+} // namespace
+
 R3_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device) {
   Call call;
-  CUcontext context = nullptr;
-  if (call.session && driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS)
+  if (CUcontext context = call.session ? primaryContext(device) : nullptr) {
+    call.session->collectTimes();
     call.session->contextGone(context);
+  }
   return callReal<Entry::cuDevicePrimaryCtxReset_v2>(device);
+}
+
+/// The last release ends it.
+R3_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  Call call;
+  CUcontext context = call.session ? primaryContext(device) : nullptr;
+  if (context)
+    call.session->collectTimes();
+  CUresult result = callReal<Entry::cuDevicePrimaryCtxRelease_v2>(device);
+  if (context && result == CUDA_SUCCESS && !primaryContext(device))
+    call.session->contextGone(context);
+  return result;
 }

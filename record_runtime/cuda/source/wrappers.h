@@ -18,7 +18,7 @@ template <Entry E, typename... Arguments> CUresult callGated(Arguments... argume
   Call call;
   if (!call.session)
     return callReal<E>(arguments...);
-  Gate::Pass pass = call.session->pass();
+  auto pass = call.session->pass();
   return callReal<E>(arguments...);
 }
 

@@ -7,7 +7,7 @@
 // has another address on the device. FAKE_CUDA_MEMORY: bytes of device memory. FAKE_CUDA_BLOCKING: every
 // launch waits for its end. FAKE_CUDA_NO_WAIT: streams can't wait for a value in memory. FAKE_CUDA_DISCARD:
 // nothing is run, at no cost. FAKE_CUDA_NO_COMPILER: no PTX can be loaded. FAKE_CUDA_TRAFFIC: says at the end
-// how many bytes were copied to the host.
+// how many bytes were copied to the host. FAKE_CUDA_ALARM: the first query of an event raises SIGALRM.
 
 #include "chunk_kernels.h"
 #include "fake_image.h"
@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -96,7 +97,11 @@ private:
   std::thread worker;
 };
 
+/// How often the primary context was ended, and how often it is held.
+std::atomic<int> generation{0}, references{0};
+
 struct Event {
+  const int madeIn = generation;
   std::uint64_t goal = 0;
   std::uint64_t time = 0;
 };
@@ -321,13 +326,17 @@ FAKE cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
   }
 }
 FAKE cuDevicePrimaryCtxRetain(CUcontext *got, CUdevice which) {
-  return *got = contextOf(which), CUDA_SUCCESS;
+  return ++references, *got = contextOf(which), CUDA_SUCCESS;
 }
-FAKE cuDevicePrimaryCtxRelease_v2(CUdevice) { return CUDA_SUCCESS; }
+FAKE cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  if (--references == 0)
+    ++generation;
+  return CUDA_SUCCESS;
+}
 FAKE cuDevicePrimaryCtxReset_v2(CUdevice) { return CUDA_SUCCESS; }
 FAKE cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned) { return CUDA_SUCCESS; }
 FAKE cuDevicePrimaryCtxGetState(CUdevice, unsigned *flags, int *active) {
-  return *flags = 0, *active = 1, CUDA_SUCCESS;
+  return *flags = 0, *active = references > 0, CUDA_SUCCESS;
 }
 FAKE cuCtxGetCurrent(CUcontext *got) { return *got = current, CUDA_SUCCESS; }
 FAKE cuCtxSetCurrent(CUcontext wanted) { return current = wanted, CUDA_SUCCESS; }
@@ -387,6 +396,10 @@ FAKE cuMemAllocPitch_v2(CUdeviceptr *address, std::size_t *pitch, std::size_t wi
   *pitch = (width + 511) / 512 * 512;
   return allocate(address, *pitch * height);
 }
+FAKE cuExternalMemoryGetMappedBuffer(CUdeviceptr *address, CUexternalMemory,
+                                     const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *buffer) {
+  return allocate(address, buffer->size);
+}
 FAKE cuMemAllocFromPoolAsync(CUdeviceptr *address, std::size_t size, CUmemoryPool, CUstream) {
   return allocate(address, size);
 }
@@ -400,6 +413,10 @@ FAKE cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdevicep
           return *static_cast<CUdeviceptr *>(value) = begin, CUDA_SUCCESS;
         if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
           return *static_cast<std::size_t *>(value) = size, CUDA_SUCCESS;
+        if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+          return *static_cast<unsigned *>(value) =
+                     ranges == &device().registered ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+                                       CUDA_SUCCESS;
         return CUDA_ERROR_NOT_SUPPORTED;
       }
   return CUDA_ERROR_INVALID_VALUE;
@@ -543,10 +560,17 @@ FAKE cuEventDestroy_v2(CUevent event) {
 }
 FAKE cuEventRecord(CUevent handle, CUstream) {
   auto *event = reinterpret_cast<Event *>(handle);
+  if (event->madeIn != generation)
+    return CUDA_ERROR_INVALID_HANDLE;
   device().queue.push([event] { event->time = device().queue.clock; });
   return event->goal = device().queue.mark(), CUDA_SUCCESS;
 }
 FAKE cuEventQuery(CUevent handle) {
+  static std::atomic<bool> alarmed{std::getenv("FAKE_CUDA_ALARM") == nullptr};
+  if (!alarmed.exchange(true))
+    raise(SIGALRM);
+  if (reinterpret_cast<Event *>(handle)->madeIn != generation)
+    return CUDA_ERROR_INVALID_HANDLE;
   return device().queue.passed(reinterpret_cast<Event *>(handle)->goal) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 FAKE cuEventSynchronize(CUevent) { return device().queue.wait(), CUDA_SUCCESS; }
@@ -777,6 +801,7 @@ const Exported exported[] = {
     NAMED(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2),
     NAMED(cuMemsetD8, cuMemsetD8_v2),
     PLAIN(cuMemsetD8Async),
+    PLAIN(cuExternalMemoryGetMappedBuffer),
     PLAIN(cuEventCreate),
     NAMED(cuEventDestroy, cuEventDestroy_v2),
     PLAIN(cuEventRecord),

@@ -26,6 +26,7 @@
 #define FUNCTIONS(F)                                                                                         \
   F(cuInit, cuInit)                                                                                          \
   F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                                                      \
+  F(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease)                                                 \
   F(cuCtxSetCurrent, cuCtxSetCurrent)                                                                        \
   F(cuCtxSynchronize, cuCtxSynchronize)                                                                      \
   F(cuMemAlloc_v2, cuMemAlloc)                                                                               \
@@ -36,6 +37,7 @@
   F(cuMemHostAlloc, cuMemHostAlloc)                                                                          \
   F(cuMemFreeHost, cuMemFreeHost)                                                                            \
   F(cuMemAllocPitch_v2, cuMemAllocPitch)                                                                     \
+  F(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer)                                        \
   F(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)                                                        \
   F(cuPointerGetAttribute, cuPointerGetAttribute)                                                            \
   F(cuPointerGetAttributes, cuPointerGetAttributes)                                                          \
@@ -88,6 +90,7 @@ Cuda connect() {
   lookUp(first, "cuGetProcAddress", reinterpret_cast<void **>(&second));
   Cuda cuda;
 #define LOOKUP(symbol, name) lookUp(second, #name, reinterpret_cast<void **>(&cuda.symbol));
+#undef cuDevicePrimaryCtxRelease
 #undef cuMemAlloc
 #undef cuMemAllocPitch
 #undef cuMemsetD2D8
@@ -315,6 +318,50 @@ void pooled(int launches) {
   for (int i = 0; i < launches; ++i)
     launchScale(function("_Z5scalePffi"), data, 2, 1000);
   std::printf("pooled %g\n", sum(data, 1000));
+}
+
+/// Device memory that another interface gave.
+void external(int launches) {
+  CUdeviceptr data;
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = {};
+  buffer.size = 4000;
+  CHECK(cuExternalMemoryGetMappedBuffer(&data, nullptr, &buffer));
+  for (int i = 0; i < launches; ++i)
+    launchScale(function("_Z5scalePffi"), data, 2, 1000);
+  std::printf("external %g\n", sum(data, 1000));
+}
+
+/// In one context, and in the one that comes after it under the same handle.
+void recreated(int launches) {
+  CUdeviceptr data = floats(1000);
+  for (int life = 0; life < 2; ++life) {
+    for (int i = 0; i < launches; ++i)
+      launchScale(function("_Z5scalePffi"), data, 2, 1000);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuDevicePrimaryCtxRelease_v2(0));
+    CUcontext context;
+    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  }
+  std::printf("recreated %g\n", sum(data, 1000));
+}
+
+/// Ends in a handler of a signal, wherever that comes.
+void alarmed(int launches) {
+  signal(SIGALRM, [](int) { _exit(7); });
+  basic(launches);
+}
+
+/// Frees what it has left when the library FAREWELL is unloaded, after every other destructor.
+void farewell(int launches) {
+  static CUdeviceptr last = floats(1000);
+  void *library = dlopen(std::getenv("FAREWELL"), RTLD_NOW);
+  if (!library)
+    fail(dlerror(), 0);
+  *static_cast<void (**)()>(dlsym(library, "atUnload")) = [] {
+    std::printf("freed with %d\n", int(cuda.cuMemFree_v2(last)));
+    std::fflush(stdout);
+  };
+  basic(launches);
 }
 
 void textured(int launches) {
@@ -627,6 +674,10 @@ int main(int count, char **arguments) {
                                                               {"pitched", pitched},
                                                               {"pooled", pooled},
                                                               {"textured", textured},
+                                                              {"external", external},
+                                                              {"recreated", recreated},
+                                                              {"alarmed", alarmed},
+                                                              {"farewell", farewell},
                                                               {"graphs", graphs},
                                                               {"devices", devices},
                                                               {"waiting", waiting},

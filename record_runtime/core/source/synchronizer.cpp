@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "synchronizer.h"
+#include "r3core/synchronizer.h"
 
 #include <csignal>
 #include <system_error>
 #include <thread>
 
-using namespace r3::cuda;
+using namespace r3;
 
 bool Synchronizer::startThread() {
   sigset_t every, before;
@@ -24,28 +24,27 @@ void Synchronizer::work() {
   std::unique_lock lock(mutex);
   for (;;) {
     asked.wait(lock, [&] { return busy; });
-    CUcontext context = wanted;
+    std::function<bool()> synchronize = std::move(wanted);
     lock.unlock();
-    CUresult outcome = driver().cuCtxSetCurrent(context);
-    if (outcome == CUDA_SUCCESS)
-      outcome = driver().cuCtxSynchronize();
+    bool idle = synchronize();
     lock.lock();
-    result = outcome;
+    wentWell = idle;
     busy = false;
     answered.notify_all();
   }
 }
 
-Synchronizer::Outcome Synchronizer::wait(CUcontext context, std::chrono::milliseconds deadline) {
+Synchronizer::Outcome Synchronizer::wait(std::function<bool()> synchronize,
+                                         std::chrono::milliseconds deadline) {
   std::unique_lock lock(mutex);
   if (!running && !startThread())
     return Outcome::Failed;
   if (busy)
     return Outcome::TimedOut; // still at the last one
-  wanted = context;
+  wanted = std::move(synchronize);
   busy = true;
   asked.notify_all();
   if (!answered.wait_for(lock, deadline, [&] { return !busy; }))
     return Outcome::TimedOut;
-  return result == CUDA_SUCCESS ? Outcome::Idle : Outcome::Failed;
+  return wentWell ? Outcome::Idle : Outcome::Failed;
 }

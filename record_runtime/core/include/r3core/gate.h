@@ -5,7 +5,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-namespace r3::cuda {
+namespace r3 {
 
 /// Launches, copies and frees pass through it together; a snapshot holds all of them back.
 class Gate {
@@ -21,4 +21,4 @@ private:
   std::shared_timed_mutex mutex;
 };
 
-} // namespace r3::cuda
+} // namespace r3
