@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from r3cc.tune.block_optimizer import BlockOptimizer
 from r3cc.tune.blocks import dimensions
 from r3cc.tune.genotype import Genotype, Knobs
-from r3cc.tune.knobs import BLOCK, Knob
+from r3cc.tune.knobs import BLOCK, Knob, Scope
+from r3cc.tune.launch_optimizer import LaunchOptimizer, Setting
 from r3cc.tune.mutation import EditSampler
 from r3cc.tune.space import Space
 
@@ -62,70 +62,70 @@ class PipelineArm:
 
 
 class KnobArm:
-    """All knobs but the block shape, by a discrete optimizer."""
+    """All knobs but those of the launch, by a discrete optimizer."""
 
     name = "knobs"
 
     def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
         from r3cc.tune.nevergrad_optimizers import KnobOptimizer
 
+        self._keys = {knob.key for knob in knobs}
         self._optimizer = KnobOptimizer(knobs, seed, width)
 
     def ask(self, best: Genotype) -> Asked:
-        """Other values, the block as it is."""
+        """Other values, the launch as it is."""
         told, knobs = self._optimizer.ask()
-        return told, Genotype(best.edits, tuple(sorted((*knobs, *_block(best.knobs)))))
+        rest = [pair for pair in best.knobs if pair not in self.part(best)]
+        return told, Genotype(best.edits, tuple(sorted((*rest, *knobs))))
 
     def part(self, genotype: Genotype) -> Knobs:
-        """All knobs but the block."""
-        return tuple(pair for pair in genotype.knobs if pair[0] != BLOCK)
+        """All knobs but the launch's."""
+        return tuple(pair for pair in genotype.knobs if pair[0] in self._keys)
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """Go on from there, if it is the best."""
         self._optimizer.adopt(self.part(genotype), loss)
 
 
-class BlockArm:
-    """The block shape, by a model of what shapes do."""
+class LaunchArm:
+    """The block shape and the knobs that go with it, by a model of what they do together."""
 
-    name = "block"
+    name = "launch"
 
-    def __init__(self, knob: Knob) -> None:
-        self._texts = {dimensions(text): text for text in knob.values}
-        self._recorded = dimensions(knob.recorded)
-        self._optimizer = BlockOptimizer(self._recorded, tuple(self._texts))
-        self._beside = Genotype()
+    def __init__(self, knobs: Sequence[Knob], seed: int) -> None:
+        block = next((knob for knob in knobs if knob.key == BLOCK), Knob(BLOCK, Scope.KERNEL, (), "", recorded="1,1,1"))
+        self._knobs = (block, *(knob for knob in knobs if knob.key != BLOCK))
+        shapes = [dimensions(text) for text in (block.recorded, *block.values)]
+        self._optimizer = LaunchOptimizer(shapes, [knob.values for knob in self._knobs[1:]], seed)
 
     def ask(self, best: Genotype) -> Asked | None:
-        """Another block, the rest as it is. Beside another rest than before, any block may do better than it did."""
-        rest = Genotype(best.edits, tuple(pair for pair in best.knobs if pair[0] != BLOCK))
-        if rest != self._beside:
-            self._beside = rest
-            own = _block(best.knobs)
-            self._optimizer.renew(dimensions(own[0][1]) if own else self._recorded)
-        shape = self._optimizer.ask()
-        if shape is None:
+        """Another setting, the rest as it is."""
+        setting = self._optimizer.ask()
+        if setting is None:
             return None
-        knobs = (*rest.knobs, (BLOCK, self._texts[shape]))
-        return (lambda loss: self._optimizer.tell(shape, loss)), Genotype(best.edits, tuple(sorted(knobs)))
+        chosen = [(knob.key, knob.values[at - 1]) for knob, at in zip(self._knobs, setting, strict=True) if at]
+        rest = [pair for pair in best.knobs if pair not in self.part(best)]
+        return (lambda loss: self._optimizer.tell(setting, loss)), Genotype(best.edits, tuple(sorted((*rest, *chosen))))
 
     def part(self, genotype: Genotype) -> Knobs:
-        """The block."""
-        return _block(genotype.knobs)
+        """The block, and the knobs that go with it."""
+        keys = {knob.key for knob in self._knobs}
+        return tuple(pair for pair in genotype.knobs if pair[0] in keys)
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
-        """One more measured shape."""
-        for _, text in self.part(genotype):
-            self._optimizer.tell(dimensions(text), loss)
+        """One more measured setting."""
+        self._optimizer.tell(self._setting(genotype), loss)
+
+    def _setting(self, genotype: Genotype) -> Setting:
+        given = dict(genotype.knobs)
+        return tuple(
+            knob.values.index(given[knob.key]) + 1 if given.get(knob.key) in knob.values else 0 for knob in self._knobs
+        )
 
 
 def arms_of(knobs: Sequence[Knob], seed: int, width: int) -> tuple[Arm, ...]:
-    """The arms that these knobs need: the block shape is no knob like others where its recorded value is known."""
-    blocks = [knob for knob in knobs if knob.key == BLOCK and knob.recorded]
-    others = [knob for knob in knobs if knob not in blocks]
-    arms: list[Arm] = [KnobArm(others, seed, width)] if others else []
-    return (*arms, *map(BlockArm, blocks))
-
-
-def _block(knobs: Knobs) -> Knobs:
-    return tuple(pair for pair in knobs if pair[0] == BLOCK)
+    """The arms that these knobs need: the block shape is one of the launch where its recorded value is known."""
+    launch = [knob for knob in knobs if knob.with_block or (knob.key == BLOCK and knob.recorded)]
+    others = [knob for knob in knobs if knob not in launch]
+    arms: list[Arm] = [LaunchArm(launch, seed)] if launch else []
+    return (*arms, *([KnobArm(others, seed, width)] if others else []))

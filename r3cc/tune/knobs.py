@@ -33,6 +33,8 @@ class Knob(msgspec.Struct, frozen=True):
     gpu_only: bool = False
     recorded: str = ""
     """The recorded build's own value, where it is known."""
+    with_block: bool = False
+    """It decides, with the block shape, what a multiprocessor holds: both are chosen together."""
 
 
 BLOCK = "block"
@@ -43,13 +45,14 @@ LAUNCHED = "launched"
 """Value of ``maxntid``: the block that the candidate launches."""
 
 KERNEL_KNOBS = (
-    Knob("maxntid", Scope.KERNEL, (LAUNCHED,), "promise the launched block size", gpu_only=True),
+    Knob("maxntid", Scope.KERNEL, (LAUNCHED,), "promise the launched block size", gpu_only=True, with_block=True),
     Knob(
         "minctasm",
         Scope.KERNEL,
         ("1", "2", "3", "4", "6", "8"),
         "blocks a multiprocessor shall hold",
         gpu_only=True,
+        with_block=True,
     ),
     Knob(
         "maxnreg",
@@ -57,6 +60,7 @@ KERNEL_KNOBS = (
         ("32", "40", "48", "64", "80", "96", "128", "168", "255"),
         "most registers a thread",
         gpu_only=True,
+        with_block=True,
     ),
 )
 MODULE_KNOBS = (

@@ -21,7 +21,9 @@ from r3cc.tune.space import Space
 if TYPE_CHECKING:
     from r3cc.tune.nevergrad_optimizers import Told
 
-TURNS = {"pipeline": 4, "knobs": 5, "block": 5}
+OPENING = {"launch": 12}
+"""Turns that an arm has before the others have theirs: the launch's settings are the likeliest to matter."""
+TURNS = {"launch": 6, "pipeline": 4, "knobs": 4}
 """How often each arm has its turn beside the others."""
 STUBBORN = 6
 """Repeated candidates in a row after which another arm gets the turn."""
@@ -106,22 +108,25 @@ class ArmProposer:
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """Learn from a genotype that was not asked for, which may become the best.
 
-        It is the arm's in whose part alone it differs from the best, else the first one's.
+        The arms whose parts differ from the best's share what its loss differs by.
         """
         changed = [name for name, arm in self._arms.items() if arm.part(genotype) != arm.part(self._best)]
-        learner = changed[0] if len(changed) == 1 else next(iter(self._arms))
-        others = sum(part for name, part in self._parts.items() if name != learner)
-        self._arms[learner].adopt(genotype, loss - others)
+        share = (loss - self._best_loss) / max(len(changed), 1)
+        parts = {name: part + share * (name in changed) for name, part in self._parts.items()}
+        for name in changed:
+            self._arms[name].adopt(genotype, parts[name])
         if loss < self._best_loss:
-            self._parts[learner] += loss - self._best_loss
-            self._best, self._best_loss = genotype, loss
+            self._best, self._best_loss, self._parts = genotype, loss, parts
 
     def _turns(self) -> list[str]:
-        """Arms in the order of their turns: who is furthest behind its share; after stubborn repeats, the next one."""
-        total = sum(self._asked.values()) + 1
+        """Arms by turn: openings, then who is furthest behind its share; after stubborn repeats, the next one."""
+        later = {name: max(0, count - OPENING.get(name, 0)) for name, count in self._asked.items()}
         shares = {name: TURNS[name] for name in self._arms}
-        whole = sum(shares.values())
-        order = sorted(self._arms, key=lambda name: self._asked[name] - total * shares[name] / whole)
+        step = (sum(later.values()) + 1) / sum(shares.values())
+        order = sorted(
+            self._arms,
+            key=lambda name: (self._asked[name] >= OPENING.get(name, 0), later[name] - step * shares[name]),
+        )
         skip = self._stubborn // STUBBORN % len(order)
         return order[skip:] + order[:skip]
 
