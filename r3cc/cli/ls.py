@@ -13,6 +13,7 @@ from r3cc.cli.output import human_dimensions, human_time, print_json, print_tabl
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
 from r3cc.store.demangle import base_name, demangle
+from r3cc.store.kernels import no_kernel
 from r3cc.store.model import Kernel
 
 
@@ -33,7 +34,7 @@ def ls(store: Path, recording: str | None, as_json: bool, binary: Path | None) -
         print_json({"kernels": [kernel_document(kernel) for kernel in kernels]})
         return
     if not kernels:
-        say(f"the recording {chosen.id} holds no kernel; see `r3 store ls` for others")
+        say(no_kernel(chosen.id))
         return
     print_table(kernel_table(kernels))
 
@@ -145,16 +146,5 @@ def binary_document(module: EmbeddedModule) -> dict[str, object]:
 def kernel_of_binary(kernel: dict[str, Any]) -> dict[str, object]:
     """The JSON of one kernel in a binary, with what a profile did to it where it is a tuned build."""
     document = {"name": kernel["name"], "demangled": demangle(kernel["name"]), "line": kernel.get("line") or None}
-    fields = (
-        "profile",
-        "device",
-        "digest",
-        "pipeline",
-        "attributes",
-        "module",
-        "launch",
-        "specialised",
-        "version_of",
-        "notes",
-    )
+    fields = ("profile", "device", "digest", "pipeline", "attributes", "module", "launch", "specialised", "version_of")
     return document | {key: kernel[key] for key in (*fields, "notes") if key in kernel}

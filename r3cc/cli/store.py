@@ -19,7 +19,7 @@ from r3cc.store import Store
 from r3cc.store.exchange import Memory, export, import_file, recording_of, searches_of
 from r3cc.store.gc import collect, is_running, measure
 from r3cc.store.model import Recording
-from r3cc.store.recordings import Recordings
+from r3cc.store.recordings import DamagedRecording, Recordings
 from r3cc.store.search import Search
 from r3cc.store.verify import StoreReport
 from r3cc.store.verify import verify as verify_store
@@ -53,16 +53,26 @@ def ls(store: Path, as_json: bool) -> None:
 def rm(store: Path, recordings: tuple[str, ...]) -> None:
     """Remove recordings, each named by its id or a unique part of it."""
     with Store.open(store) as opened:
-        chosen = {opened.recording(given).id: opened.recording(given) for given in recordings}
-        for recording in chosen.values():
-            if is_running(recording, opened.processes(recording.id)):
-                raise R3Error(
-                    f"the recording {recording.id} may still be written on {recording.host}; if nothing runs there any "
-                    f"more, delete the folder {opened.recording_path(recording.id)}"
-                )
+        held = Recordings(opened.path / "recordings")
+        chosen = dict.fromkeys(held.choose(given) for given in recordings)
         for identifier in chosen:
-            Recordings(opened.path / "recordings").remove(identifier)
+            _check_removable(opened, identifier)
+        for identifier in chosen:
+            held.remove(identifier)
             say(f"removed the recording {identifier}")
+
+
+def _check_removable(store: Store, identifier: str) -> None:
+    """Raise R3Error where it may still be written; of a damaged one nobody knows."""
+    try:
+        recording = store.recording(identifier)
+    except DamagedRecording:
+        return
+    if is_running(recording, store.processes(identifier)):
+        raise R3Error(
+            f"the recording {identifier} may still be written on {recording.host}; if nothing runs there any more, "
+            f"delete the folder {store.recording_path(identifier)}"
+        )
 
 
 @store.command()

@@ -23,6 +23,11 @@ def sum_kernels(counts: Iterable[tuple[KernelDocument, str]]) -> list[Kernel]:
     return sorted(kernels, key=lambda kernel: (-kernel.total_ns, -kernel.launches, kernel.name, kernel.module))
 
 
+def no_kernel(recording: str) -> str:
+    """What to say of a recording without a kernel; they are written last, so that a pack that is cut off has none."""
+    return f"the recording {recording} holds no kernel: `r3 store verify` says if it is whole, `r3 store ls` has others"
+
+
 def find_kernel(kernels: Sequence[Kernel], given: str) -> Kernel:
     """The kernel that ``given`` names: an id, a mangled or demangled name, or a unique part of one of them.
 

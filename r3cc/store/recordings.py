@@ -17,6 +17,10 @@ JOBS = "jobs"
 """Folder of one link a run of a parallel job, to its recording, and an empty file for each rank of it."""
 
 
+class DamagedRecording(R3Error):
+    """A recording whose ``recording.json`` cannot be read."""
+
+
 class Recordings:
     """Recordings of one store."""
 
@@ -75,10 +79,14 @@ class Recordings:
 
     def find(self, given: str | None) -> Recording:
         """A recording by its id or a unique part of it; the latest for None."""
+        return self._read(self.choose(given))
+
+    def choose(self, given: str | None) -> str:
+        """Its id alone, which a damaged one has, too."""
         ids = self._ids()
         if not ids:
             raise R3Error(f"the store {self.path.parent} is empty: record a run with `r3 record -- app` first")
-        return self._read(ids[-1] if given is None else choose_id("recording", given, ids))
+        return ids[-1] if given is None else choose_id("recording", given, ids)
 
     def remove(self, identifier: str) -> None:
         """Delete a recording with its packs."""
@@ -96,4 +104,6 @@ class Recordings:
         except FileNotFoundError:  # killed before its first write, or being removed
             return Recording(identifier, (), "", 0, "", "", None)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise R3Error(f"{file} is damaged: {error}; `r3 store rm {identifier}` removes the recording") from None
+            raise DamagedRecording(
+                f"{file} is damaged: {error}; `r3 store rm {identifier}` removes the recording"
+            ) from None

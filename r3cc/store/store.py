@@ -116,7 +116,7 @@ class Store:
         chosen = self._chosen(recording)
         found = self.kernels(chosen)
         if not found:
-            raise R3Error(f"the recording {chosen} holds no kernel; `r3 record -- app` again, or see `r3 store ls`")
+            raise R3Error(kernels.no_kernel(chosen))
         return kernels.find_kernel(found, given)
 
     def launches(self, kernel: Kernel, recording: str | None = None) -> list[Launch]:

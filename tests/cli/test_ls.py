@@ -87,6 +87,14 @@ def test_recordings_are_listed_and_removed(run_r3: R3, small_store: Store) -> No
     assert "is empty" in run_r3("store", "ls").stderr
 
 
+def test_a_damaged_recording_is_removed_as_it_says(run_r3: R3, small_store: Store) -> None:
+    (small_store.recording_path("20260102-030405-abcd") / "recording.json").write_text("{")
+    said = run_r3("ls").stderr
+    assert "`r3 store rm 20260102-030405-abcd` removes the recording" in said
+    assert run_r3("store", "rm", "20260102-030405-abcd").exit_code == 0
+    assert "is empty" in run_r3("store", "ls").stderr
+
+
 def test_verify_says_what_it_found(run_r3: R3, small_store: Store) -> None:
     assert "sound: 1 pack," in run_r3("store", "verify").stderr
     (pack,) = small_store.recording_path("20260102-030405-abcd").glob("*.r3pack")
