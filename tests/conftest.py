@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,74 @@ SAXPY = "_Z5saxpyifPfS_"
 REDUCE = "_Z6reducePKdPd"
 
 
-@pytest.fixture(scope="session", autouse=True)
-def deadly_signals() -> None:
+BEFORE = pytest.StashKey["ProcessState"]()
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """What tests share with all that run after them in the process."""
+
+    environment: dict[str, str]
+    folder: str
+    handlers: dict[int, object]
+
+    @classmethod
+    def now(cls) -> ProcessState:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        handlers: dict[int, object] = {
+            number: signal.getsignal(number)
+            for number in signal.valid_signals() - {signal.SIGALRM}  # pytest-timeout's
+        }
+        return cls(environment, os.getcwd(), handlers)  # noqa: PTH109 - a folder that is gone raises
+
+    def differences(self, after: ProcessState) -> Iterator[str]:
+        for name in sorted(self.environment.keys() | after.environment.keys()):
+            if self.environment.get(name) != after.environment.get(name):
+                yield f"the variable {name}"
+        if self.folder != after.folder:
+            yield "the working directory"
+        for number, handler in self.handlers.items():
+            if handler != after.handlers[number]:
+                yield f"the handler of {signal.Signals(number).name}"
+
+    def restore(self) -> None:
+        os.chdir(self.folder)
+        for name in set(os.environ) - self.environment.keys() - {"PYTEST_CURRENT_TEST"}:
+            del os.environ[name]
+        os.environ.update(self.environment)
+
+
+def pytest_sessionstart() -> None:
     """Programs under test die of signals, also where nohup or a shell's background job has these ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Remember the process as it is before the test's fixtures."""
+    item.stash[BEFORE] = ProcessState.now()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """After the test's fixtures: what it left changed is an error of this test, and none of the next ones."""
+    done = yield
+    before = item.stash[BEFORE]
+    if changed := ", ".join(before.differences(ProcessState.now())):
+        before.restore()
+        pytest.fail(f"the test leaves changed: {changed}", pytrace=False)
+    return done
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of one test run share; see ``tests.once``."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -7,20 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_program
 from tests.examples.programs import Example, compile_example, r3
-
-
-@pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder that all processes of one test run share."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "examples"
-    folder.mkdir(exist_ok=True)
-    return folder
+from tests.once import once
 
 
 @pytest.fixture(scope="session")
@@ -36,12 +27,12 @@ def build(shared: Path, cuda: Path) -> Callable[[Example], Path]:
     """Builds an example by r3-clang++ once; returns the program."""
 
     def build_once(example: Example) -> Path:
-        program = shared / "bin" / example.name
+        program = shared / "examples" / example.name
 
         def make(path: Path) -> None:
             compile_example(native_program("r3-clang++"), cuda, example, path)
 
-        return _once(program, make)
+        return once(program, make)
 
     return build_once
 
@@ -58,7 +49,7 @@ def record(shared: Path, build: Callable[[Example], Path]) -> Callable[[Example,
             assert done.returncode == 0, done.stdout + done.stderr
             assert "passed" in done.stdout
 
-        return _once(shared / device.replace(":", "") / example.name / "r3-store", make)
+        return once(shared / "examples" / device.replace(":", "") / example.name / "r3-store", make)
 
     return record_once
 
@@ -71,13 +62,3 @@ def own_store(record: Callable[[Example, str], Path], tmp_path: Path) -> Callabl
         return Path(shutil.copytree(record(example, device), tmp_path / "r3-store"))
 
     return copy
-
-
-def _once(path: Path, make: Callable[[Path], None]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    done = path.with_name(path.name + ".done")
-    with FileLock(path.with_name(path.name + ".lock")):
-        if not done.exists():
-            make(path)
-            done.touch()
-    return path

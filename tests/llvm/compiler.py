@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
+from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
@@ -45,17 +52,54 @@ def baseline(level: int, **changes: Any) -> CompileRequest:
     return msgspec.structs.replace(request, **changes)
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    returncode: int
+    answers: bytes
+    log: str
+
+
+class Compiler:
+    """A process that has LLVM loaded and no option of it set, and makes a copy of itself for each job."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.llvm.compiler", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                cwd=_ROOT,
+            )
+        self._connection = Connection(ours.detach())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._connection.close()
+        self._process.wait()
+
+    def compile_each(self, bitcode: bytes, requests: Sequence[CompileRequest]) -> list[CompileResult]:
+        """Results of the requests, all in one copy. Raises what the first failing one raises."""
+        self._connection.send_bytes(msgspec.msgpack.encode(Job(bitcode, tuple(requests))))
+        outcome = msgspec.msgpack.decode(self._connection.recv_bytes(), type=Outcome)
+        if outcome.returncode != 0:
+            raise ProcessDied(outcome.returncode, outcome.log)
+        answers = msgspec.msgpack.decode(outcome.answers, type=list[Failure | Success])
+        for answer in answers:
+            if isinstance(answer, Failure):
+                raise PassesError(PassesStatus(answer.status), answer.message)
+        return [answer.result for answer in answers if isinstance(answer, Success)]
+
+
+@cache
+def _shared_compiler() -> Compiler:
+    return Compiler()
+
+
 def compile_each(bitcode: bytes, requests: Sequence[CompileRequest]) -> list[CompileResult]:
-    """Results of the requests, all in one fresh process. Raises what the first failing one raises."""
-    job = msgspec.msgpack.encode(Job(bitcode, tuple(requests)))
-    done = subprocess.run([sys.executable, "-m", "tests.llvm.compiler"], input=job, capture_output=True, cwd=_ROOT)
-    if done.returncode != 0:
-        raise ProcessDied(done.returncode, done.stderr.decode(errors="replace"))
-    answers = msgspec.msgpack.decode(done.stdout, type=list[Failure | Success])
-    for answer in answers:
-        if isinstance(answer, Failure):
-            raise PassesError(PassesStatus(answer.status), answer.message)
-    return [answer.result for answer in answers if isinstance(answer, Success)]
+    """Results of the requests, all in one process that did nothing before. Raises what the first failing one raises."""
+    return _shared_compiler().compile_each(bitcode, requests)
 
 
 def compile_one(bitcode: bytes, request: CompileRequest) -> CompileResult:
@@ -86,11 +130,36 @@ def _answer(passes: Passes, bitcode: bytes, request: CompileRequest) -> Failure 
         return Failure(int(error.status), str(error))
 
 
+def _in_a_copy(passes: Passes, job: Job) -> Outcome:
+    with tempfile.TemporaryFile() as answers, tempfile.TemporaryFile() as log:
+        child = os.fork()
+        if child == 0:
+            os.dup2(log.fileno(), sys.stderr.fileno())
+            try:
+                made = [_answer(passes, job.bitcode, request) for request in job.requests]
+                answers.write(msgspec.msgpack.encode(made))
+                answers.flush()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        answers.seek(0)
+        log.seek(0)
+        return Outcome(os.waitstatus_to_exitcode(status), answers.read(), log.read().decode(errors="replace"))
+
+
 def main() -> None:
-    job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
+    """Serve jobs until the other end is closed."""
     passes = Passes()
-    answers = [_answer(passes, job.bitcode, request) for request in job.requests]
-    sys.stdout.buffer.write(msgspec.msgpack.encode(answers))
+    connection = Connection(int(sys.argv[1]))
+    while True:
+        try:
+            job = msgspec.msgpack.decode(connection.recv_bytes(), type=Job)
+        except EOFError:
+            return
+        connection.send_bytes(msgspec.msgpack.encode(_in_a_copy(passes, job)))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from r3cc.llvm import Passes
 from r3cc.toolchain.cuda import find_cuda, find_ptxas
 from r3cc.toolchain.llvm import require_clang
+from tests.once import once
 
 INPUTS = Path(__file__).parent / "inputs"
 
@@ -23,21 +24,22 @@ def passes() -> Passes:
 
 
 @pytest.fixture(scope="session")
-def device_compile(tmp_path_factory: pytest.TempPathFactory) -> Capture:
+def device_compile(shared: Path) -> Capture:
     """clang's output for a file of inputs/, compiled for the device alone, once for each set of flags."""
     tree = find_cuda()
     if tree is None:
         pytest.skip("needs a CUDA tree")
-    folder = tmp_path_factory.mktemp("device")
 
     @cache
     def compile_device(source: str, *flags: str) -> bytes:
-        target = folder / "output"
         device = ["-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", f"--cuda-path={tree.path}"]
         quiet = ["-Wno-unknown-cuda-version", "-Wno-cuda-compat"]
-        command = [require_clang().path, *device, *quiet, *flags, "-o", target, INPUTS / source]
-        subprocess.run([str(part) for part in command], check=True, cwd=INPUTS)
-        return target.read_bytes()
+
+        def make(path: Path) -> None:
+            command = [require_clang().path, *device, *quiet, *flags, "-o", path, INPUTS / source]
+            subprocess.run([str(part) for part in command], check=True, cwd=INPUTS)
+
+        return once(shared / "llvm" / f"{source}{' '.join(flags)}", make).read_bytes()
 
     return compile_device
 

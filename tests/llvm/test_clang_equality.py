@@ -8,8 +8,6 @@ from r3cc.llvm import Passes
 from tests.llvm.compiler import baseline, code_lines, compile_one
 from tests.llvm.conftest import Capture
 
-SOURCES = ["saxpy.cu", "device_state.cu", "private_state.cu", "device_math.cu", "reduction.cu", "knobs.cu"]
-
 
 def assert_equal_code(ours: bytes, clangs: bytes) -> None:
     """Equal line by line; the order of globals, which changes from run to run in clang, aside."""
@@ -27,10 +25,10 @@ def _is_global(line: str) -> bool:
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
-@pytest.mark.parametrize("source", SOURCES)
-def test_recorded_options_give_clangs_ptx(clang_ptx: Capture, pipeline_start: Capture, source: str, level: int) -> None:
-    made = compile_one(pipeline_start(source, level), baseline(level))
-    assert_equal_code(made.output, clang_ptx(source, level))
+def test_recorded_options_give_clangs_ptx(clang_ptx: Capture, pipeline_start: Capture, level: int) -> None:
+    made = compile_one(pipeline_start("all.cu", level), baseline(level))
+    assert made.output.count(b".entry") == 14
+    assert_equal_code(made.output, clang_ptx("all.cu", level))
 
 
 @pytest.mark.parametrize("contract", ["off", "on", "fast"])
