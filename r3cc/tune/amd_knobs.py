@@ -8,15 +8,30 @@ from __future__ import annotations
 from r3cc.tune.knobs import MODULE_KNOBS, Knob, Scope
 
 AMD_KERNEL_KNOBS = (
-    Knob("waves-per-eu", Scope.KERNEL, ("1", "2", "4", "6", "8"), "waves a SIMD shall hold", gpu_only=True),
+    Knob(
+        "waves-per-eu",
+        Scope.KERNEL,
+        ("1", "2", "4", "6", "8"),
+        "waves a SIMD shall hold",
+        gpu_only=True,
+        with_block=True,
+    ),
     Knob(
         "flat-work-group-size",
         Scope.KERNEL,
         ("1,64", "1,128", "1,256", "1,512", "1,1024"),
         "threads a block that the code is for",
         gpu_only=True,
+        with_block=True,
     ),
-    Knob("num-vgpr", Scope.KERNEL, ("32", "64", "96", "128", "256"), "most vector registers a thread", gpu_only=True),
+    Knob(
+        "num-vgpr",
+        Scope.KERNEL,
+        ("32", "64", "96", "128", "256"),
+        "most vector registers a thread",
+        gpu_only=True,
+        with_block=True,
+    ),
 )
 AMD_MODULE_KNOBS = (
     *(knob for knob in MODULE_KNOBS if not knob.gpu_only),

@@ -15,7 +15,13 @@ from r3cc.tune.knobs import Knob, Scope, allowed
 
 PTXAS_KNOBS = (
     Knob("ptxas-opt", Scope.MODULE, ("1", "2", "3"), "ptxas optimisation level"),
-    Knob("maxrregcount", Scope.MODULE, ("32", "40", "48", "64", "80", "96", "128", "168"), "most registers a thread"),
+    Knob(
+        "maxrregcount",
+        Scope.MODULE,
+        ("32", "40", "48", "64", "80", "96", "128", "168"),
+        "most registers a thread",
+        with_block=True,
+    ),
     Knob("ptxas:register-usage-level", Scope.MODULE, ("0", "3", "8", "10"), "registers that optimisation may cost"),
     Knob("ptxas:def-load-cache", Scope.MODULE, ("cg", "cs"), "where loads are cached"),
     Knob("ptxas:def-store-cache", Scope.MODULE, ("cg", "cs"), "where stores are cached"),
