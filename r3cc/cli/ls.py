@@ -62,7 +62,9 @@ def kernel_table(kernels: list[Kernel]) -> Table:
     table.add_column("kernel", overflow="fold", ratio=3)
     for name in ("share", "total", "launches", "recorded"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("not recordable", overflow="fold", ratio=2)
+    lacking = any(kernel.not_recordable for kernel in kernels)
+    if lacking:
+        table.add_column("not recordable", overflow="fold", ratio=2)
     for kernel in kernels:
         reasons = "; ".join(f"{entry.launches}: {entry.reason}" for entry in kernel.not_recordable)
         table.add_row(
@@ -72,7 +74,7 @@ def kernel_table(kernels: list[Kernel]) -> Table:
             human_time(kernel.total_ns),
             str(kernel.launches),
             str(kernel.recorded),
-            reasons,
+            *([reasons] if lacking else []),
         )
     return table
 

@@ -11,7 +11,13 @@ import click
 import msgspec
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
+
+FOLDED = 20
+"""Fewest columns of a cell that may be folded."""
+BETWEEN = 3
+"""Most columns between two of a table's."""
 
 DEFAULT_STORE = Path("r3-store")
 
@@ -36,13 +42,24 @@ def print_json(document: Any) -> None:
 
 
 def print_table(table: Table) -> None:
-    """Print a table on standard output, as wide as the terminal."""
+    """Print a table on standard output, as wide as the terminal; wider where cells would be cut off."""
     from rich.console import Console  # here, for its import takes longer than what most verbs do
 
     console = Console(markup=False)  # names of kernels may have brackets
-    if not console.is_terminal:
-        console = Console(width=PIPE_WIDTH, markup=False)
-    console.print(table)
+    width = max(console.width, _least_width(table, console)) if console.is_terminal else PIPE_WIDTH
+    Console(width=width, markup=False).print(table)
+
+
+def _least_width(table: Table, console: Console) -> int:
+    """Columns with which nothing is cut off, and folded cells can still be read."""
+    from rich.measure import Measurement
+
+    options = console.options.update(width=PIPE_WIDTH)
+    total = 0
+    for column in table.columns:
+        widest = max(Measurement.get(console, options, cell).maximum for cell in (column.header, *column.cells))
+        total += BETWEEN + (widest if column.no_wrap else min(widest, FOLDED))
+    return total
 
 
 def counted(count: int, noun: str) -> str:

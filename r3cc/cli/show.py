@@ -17,6 +17,9 @@ from r3cc.store.arguments import arguments, kernel_info
 from r3cc.store.images import CHUNK_SIZE
 from r3cc.store.model import GlobalImage, Kernel, Launch, Module, Region
 
+WHOLE = ("launch", "address")
+"""Columns that people copy from."""
+
 
 @click.command()
 @store_option
@@ -182,5 +185,5 @@ def _memory_table(launch: Launch) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
     return table
