@@ -20,6 +20,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport R3_STORE R3_DEVICE R3_CONFIG R3_PREFIX
 
 QUIET := --quiet --quiet
+# One more than there are cores: tests wait for deadlines, too.
+WORKERS := $(shell expr $$(nproc) + 1)
 HAS_GPU := $(wildcard /dev/nvidia0)
 comma := ,
 EXTRAS := dev,toolchain,remix,farm,report,docs$(if $(HAS_GPU),$(comma)cuda)
@@ -64,7 +66,7 @@ test: $(VENV)/.test-packages setup
 	ruff check .
 	ruff format --check .
 	mypy
-	pytest -n auto </dev/null
+	pytest -n $(WORKERS) --dist loadgroup </dev/null
 
 lint: setup
 	ruff check .

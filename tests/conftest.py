@@ -13,10 +13,16 @@ import pytest
 from r3cc.store import Store
 from tests.store.pack_writer import PackWriter, add_recording
 
+HERE = Path(__file__).parent
 SAXPY = "_Z5saxpyifPfS_"
 REDUCE = "_Z6reducePKdPd"
 
+APART = ("test_lit.py", "cpu/", "examples/", "llvm/", "remix/cheats/", "remix/test_cli.py")
+"""Their tests go to any process of ``--dist loadgroup``: they need nothing of one another, or get it by ``tests.once``.
 
+Those of every other file stay in one process, for the sake of the file's fixtures. Files go first, the single tests
+fill up what remains, so that all processes end at about the same time.
+"""
 BEFORE = pytest.StashKey["ProcessState"]()
 
 
@@ -52,6 +58,17 @@ class ProcessState:
         for name in set(os.environ) - self.environment.keys() - {"PYTEST_CURRENT_TEST"}:
             del os.environ[name]
         os.environ.update(self.environment)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Group tests by file for pytest-xdist."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        name = item.path.relative_to(HERE).as_posix()
+        if not name.startswith(APART):
+            item.add_marker(pytest.mark.xdist_group(name))
 
 
 def pytest_sessionstart() -> None:

@@ -1,4 +1,6 @@
-"""The first milestone, from the binary's own note: replay at the recorded options is what clang made."""
+"""The first milestone, from the binary's own note: replay at the recorded options is what clang made.
+
+lit's replay/recorded.cu does the same for a small kernel at every level."""
 
 from __future__ import annotations
 
@@ -40,8 +42,7 @@ def clangs_ptx(source: Path, flags: list[str]) -> bytes:
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
-@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
-@pytest.mark.parametrize("name", ["cg", "hydro", "weather"])
+@pytest.mark.parametrize(("name", "level"), [("cg", "-O3"), ("hydro", "-O2"), ("weather", "-O1"), ("weather", "-O3")])
 def test_an_examples_note_gives_clangs_ptx(flags: list[str], tmp_path: Path, name: str, level: str) -> None:
     source = EXAMPLES / name / f"{name}.cu"
     module = build(source, [*flags, level], tmp_path)

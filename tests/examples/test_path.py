@@ -33,11 +33,11 @@ def test_every_launch_is_counted_and_recorded(example: Example, device: str, rec
 @each_example
 def test_replay_reproduces_every_kernel(example: Example, device: str, record: Record) -> None:
     store = record(example, device)
-    for kernel in r3_json("ls", store=store)["kernels"]:
-        for passes in ((), ("--passes", "default<O3>")):
-            found = r3_json("replay", kernel["id"], "--samples", "1", *passes, store=store)
-            assert found["status"] == "ok", found["message"]
-            assert found["validation"]["launches"] >= kernel["recorded"] > 0
+    kernels = r3_json("ls", store=store)["kernels"]
+    for kernel, passes in [*((each, ()) for each in kernels), (kernels[0], ("--passes", "default<O1>"))]:
+        found = r3_json("replay", kernel["id"], "--samples", "1", *passes, store=store)
+        assert found["status"] == "ok", found["message"]
+        assert found["validation"]["launches"] >= kernel["recorded"] > 0
 
 
 @on_each_device
