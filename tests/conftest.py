@@ -17,12 +17,14 @@ HERE = Path(__file__).parent
 SAXPY = "_Z5saxpyifPfS_"
 REDUCE = "_Z6reducePKdPd"
 
-APART = ("test_lit.py", "cpu/", "examples/", "llvm/", "remix/cheats/", "remix/test_cli.py")
+APART = ("test_lit.py", "cpu/", "examples/", "llvm/", "remix/test_cli.py")
 """Their tests go to any process of ``--dist loadgroup``: they need nothing of one another, or get it by ``tests.once``.
 
 Those of every other file stay in one process, for the sake of the file's fixtures. Files go first, the single tests
 fill up what remains, so that all processes end at about the same time.
 """
+TOGETHER = ("remix/source/", "remix/cheats/")
+"""Folders whose files stay in one process together: they share a program that takes long to open."""
 BEFORE = pytest.StashKey["ProcessState"]()
 
 
@@ -68,7 +70,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         name = item.path.relative_to(HERE).as_posix()
         if not name.startswith(APART):
-            item.add_marker(pytest.mark.xdist_group(name))
+            folder = next((each for each in TOGETHER if name.startswith(each)), name)
+            item.add_marker(pytest.mark.xdist_group(folder))
 
 
 def pytest_sessionstart() -> None:

@@ -1,6 +1,7 @@
 """The first milestone, from the binary's own note: replay at the recorded options is what clang made.
 
-lit's replay/recorded.cu does the same for a small kernel at every level."""
+lit's replay/recorded.cu does the same for a small kernel at every level.
+"""
 
 from __future__ import annotations
 
