@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import msgspec
 
-from r3cc.errors import R3Error
 from r3cc.llvm.model import CompileRequest, ModuleDescription
 from r3cc.llvm.passes import Passes
+from r3cc.llvm.processes import OwnProcesses, answer_of
 
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 
 class KernelIdentity(msgspec.Struct, frozen=True):
@@ -92,23 +89,5 @@ def _remarks(bitcode: bytes, kernel: str, request: CompileRequest) -> bytes:
 
 def _in_process(work: Callable[..., bytes], *arguments: Any) -> bytes:
     """Run what may abort in LLVM in a process of its own."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        try:
-            answer = pool.submit(_guarded, work, *arguments).result(TIMEOUT_S)
-        except BrokenProcessPool:
-            raise R3Error("LLVM aborted while it worked on the kernel's module") from None
-        except TimeoutError:
-            for process in multiprocessing.active_children():
-                process.kill()
-            raise R3Error(f"LLVM did not end within {TIMEOUT_S} s on the kernel's module") from None
-    if isinstance(answer, str):
-        raise R3Error(answer)
-    return answer
-
-
-def _guarded(work: Callable[..., bytes], *arguments: Any) -> bytes | str:
-    """The work's bytes, or the sentence of its error: an exception with a status of its own can't be sent."""
-    try:
-        return work(*arguments)
-    except R3Error as error:
-        return str(error)
+    with OwnProcesses(1) as processes:
+        return answer_of(processes.submit(work, *arguments), "the kernel's module", TIMEOUT_S)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +15,7 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.llvm import CompileRequest, Passes
+from r3cc.llvm.processes import OwnProcesses, answer_of
 from r3cc.record.linked_modules import whole_modules
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule
@@ -53,9 +52,8 @@ def build_modules(modules: Iterable[EmbeddedModule], folder: Path) -> None:
     if not parts:
         return
     workers = min(len(parts), _cores())
-    spawn = multiprocessing.get_context("spawn")  # a process a part: LLVM's options hold for a process
-    with ProcessPoolExecutor(workers, spawn, max_tasks_per_child=1) as pool:
-        jobs = [(part, pool.submit(_guarded, part)) for part in parts]
+    with OwnProcesses(workers) as processes:
+        jobs = [(part, processes.submit(compile_part, part)) for part in parts]
         objects: dict[str, list[bytes]] = {name: [] for name in wanted}
         for part, job in jobs:
             objects[part.module].append(_finish(job, part))
@@ -170,26 +168,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _guarded(part: Part) -> bytes | str:
-    """The part's object, or the sentence of its error: LLVM's own exceptions cannot be sent."""
-    try:
-        return compile_part(part)
-    except R3Error as error:
-        return str(error)
-
-
 def _finish(job: Future[bytes | str], part: Part) -> bytes:
-    what = (
-        part.source if part.kernel is None else f"{demangle(part.kernel)} of {part.source} with its profile's options"
-    )
     try:
-        answer = job.result(TIMEOUT_S)
-    except BrokenProcessPool:
-        raise R3Error(f"LLVM aborted while it compiled {what} for the cpu device") from None
-    except TimeoutError:
-        for process in multiprocessing.active_children():
-            process.kill()
-        raise R3Error(f"compiling {what} for the cpu device did not end within {TIMEOUT_S} s") from None
-    if isinstance(answer, str):
-        raise R3Error(f"{what} cannot run on the cpu device: {answer}")
-    return answer
+        return answer_of(job, "this module", TIMEOUT_S)
+    except R3Error as error:
+        own = f"{demangle(part.kernel)} with its profile's options, of " if part.kernel is not None else ""
+        raise R3Error(f"{own}{part.source} cannot run on the cpu device: {error}") from None
