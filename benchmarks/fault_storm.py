@@ -243,6 +243,14 @@ class Weather:
         self._real = real
         self._faults = faults
 
+    def fresh(self) -> Weather:
+        """On fresh processes."""
+        return Weather(self._real.fresh(), self._faults)
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        """As the real one."""
+        return self._real.prepare(jobs)
+
     def baseline(self) -> Evaluation:
         """Valid in truth; its time is made up."""
         return timed(self._real.baseline(), Candidate())

@@ -13,7 +13,15 @@ from r3cc.cli.output import say
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Evaluation, Status
 from r3cc.store.demangle import base_name
-from r3cc.tune.budget import Allowance
+from r3cc.tune.budget import Allowance, Cost
+
+_FELT_S = 10.0
+"""Seconds from which on it is worth a line."""
+
+
+def short_duration(seconds: float) -> str:
+    """``14 s``, ``3 min``."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 class Progress:
@@ -34,6 +42,8 @@ class Progress:
         )
         self._task: rich.progress.TaskID | None = None
         self._failed = 0
+        self._late = False
+        """It was said that the time cannot be kept."""
 
     def kernel_begins(self, plan: KernelPlan, done: int, allowance: Allowance) -> None:
         """A new bar."""
@@ -53,10 +63,23 @@ class Progress:
         if self._task is not None:
             self._bar.update(self._task, advance=1, state=f"best {1 / best_ratio:.3f}x, {self._failed} failed")
 
-    def finals_begin(self, plan: KernelPlan, finalists: int) -> None:
+    def opened(self, plan: KernelPlan, cost: Cost, late_s: float) -> None:
+        """What the kernel costs beside its search, where that is felt; once, that ``--time`` cannot be kept."""
+        if cost.opening_s + cost.finals_s >= _FELT_S:
+            took, finals = short_duration(cost.opening_s), short_duration(cost.finals_s)
+            say(f"{base_name(plan.demangled)}: opened in {took}; if it gets faster, finals will take about {finals}")
+        if late_s >= _FELT_S and not self._late:
+            self._late = True
+            say(
+                f"--time leaves too little for finals: this will end up to {short_duration(late_s)} later; "
+                "give it more time, or name fewer kernels"
+            )
+
+    def finals_begin(self, plan: KernelPlan, finalists: int, seconds: float = 0.0) -> None:
         """The bar says what is going on."""
         if self._task is not None:
-            self._bar.update(self._task, state=f"measuring {finalists} finalists again")
+            about = f", about {short_duration(seconds)}" if seconds >= _FELT_S else ""
+            self._bar.update(self._task, state=f"measuring {finalists} finalists again{about}")
 
     def kernel_ends(self, plan: KernelPlan, result: Result) -> None:
         """One line with the verdict."""

@@ -86,7 +86,7 @@ class DeviceLane:
         def work() -> int:
             return 0 if self._prepared() else self._room or 0
 
-        self._jobs.put(partial(self._do, work, future))
+        self._put(work, future)
         return future
 
     def submit(self, job: Job) -> Future[Measurement]:
@@ -100,8 +100,15 @@ class DeviceLane:
             with self._turn:
                 return self._measure(job)
 
-        self._jobs.put(partial(self._do, work, future))
+        self._put(work, future)
         return future
+
+    def _put(self, work: Callable[[], Value], future: Future[Value]) -> None:
+        with self._lock:
+            if self._closed:
+                future.cancel()
+            else:
+                self._jobs.put(partial(self._do, work, future))
 
     def _answered(self, _: Future[Measurement]) -> None:
         with self._lock:

@@ -46,7 +46,7 @@ class Evaluator(Protocol):
         ...
 
     def fresh(self) -> Self:
-        """An evaluator of the same with device processes of its own, to be closed before this one is."""
+        """An evaluator of the same with device processes of its own, closed with this one at the latest."""
         ...
 
     def prepare(self, jobs: int = 1) -> Future[int]:

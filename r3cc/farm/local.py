@@ -67,6 +67,8 @@ class LocalEvaluator:
         self._closed = False
         self._compiles = True
         """Whether the compile processes are its own."""
+        self._others: list[Self] = []
+        """Fresh ones made of it."""
         self._codes: dict[CodeRequest, Future[CodeObject]] = {}
         self._measurements: dict[_MeasureKey, Future[Measurement]] = {}
         self._evaluations: dict[tuple[str, _Depth], Future[Evaluation]] = {}
@@ -127,11 +129,12 @@ class LocalEvaluator:
         return compile_processes(self._settings) + 1 + len(self.lanes)
 
     def fresh(self) -> Self:
-        """New device workers and no measurement, but what was compiled; to be closed before this one."""
+        """New device workers and no measurement, but what was compiled; closed with this one at the latest."""
         other = copy.copy(self)
-        other._compiles = False
+        other._compiles, other._others = False, []
         other._measurements, other._evaluations, other._baseline = {}, {}, None
         other._open_lanes()
+        self._others.append(other)
         return other
 
     def prepare(self, jobs: int = 1) -> Future[int]:
@@ -239,6 +242,8 @@ class LocalEvaluator:
         """End all processes."""
         if not self._closed:
             self._closed = True
+            for other in self._others:
+                other.close()
             if self._compiles:
                 self.pool.close()
             for lane in self.lanes:

@@ -207,6 +207,16 @@ class Part(Event, frozen=True, tag="part"):
     evaluation: Evaluation
 
 
+class Spent(msgspec.Struct, frozen=True):
+    """Seconds that a kernel took of one session."""
+
+    opening_s: float
+    """Starting processes, bringing recorded memory to the device, and measuring the baseline."""
+    search_s: float
+    finals_s: float
+    """With the measuring of what each change of the winner buys."""
+
+
 class Result(Event, frozen=True, tag="result"):
     """A kernel's verdict. ``n`` None: no improvement."""
 
@@ -224,6 +234,8 @@ class Result(Event, frozen=True, tag="result"):
     regions: tuple[RegionChange, ...] = ()
     """The winner's source; empty when it keeps the original's. Parameters have their values."""
     parameters: dict[str, str] = {}
+    spent: Spent | None = None
+    """By the session that ended it; None in logs of before, and of remix searches."""
 
 
 class End(Event, frozen=True, tag="end"):

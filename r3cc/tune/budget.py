@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -15,8 +15,16 @@ EXPLORED = 0.5
 """Part of its kernels' limits that a search spends by share alone; the rest goes where it is worth most."""
 UNIT_PART = 0.25
 """Part of its kernels' budget that goes to what a unit's kernels share."""
+KEPT_BACK = 0.1
+"""Part of what a kernel gets that is kept back for simplifying the winner."""
 MOST_KEPT_BACK = 16
 """Most evaluations kept back for simplifying the winner."""
+
+
+MOST_FOR_FINALS = 0.5
+"""Largest part of a session's time that is reserved for finals: a search that may not search finds nothing."""
+Clock = Callable[[], float]
+"""Seconds since some moment."""
 
 
 class Allowance(msgspec.Struct, frozen=True):
@@ -24,26 +32,39 @@ class Allowance(msgspec.Struct, frozen=True):
 
     evaluations: int | None
     deadline: float | None
-    """time.monotonic() at which it stops asking."""
+    """Of the clock: when it stops asking."""
     kept_back: int = 0
     """Evaluations for simplifying the winner: the search itself does not get them."""
+    kept_back_s: float = 0.0
+    """Seconds after the deadline for the same."""
+    clock: Clock = time.monotonic
 
-    @staticmethod
-    def whole(evaluations: int | None, deadline: float | None) -> Allowance:
-        """All that a kernel gets, some of it kept back."""
-        return Allowance(evaluations, deadline, min((evaluations or 0) // 10, MOST_KEPT_BACK))
+    def keeping_back(self) -> Allowance:
+        """The same limits, some of what is left kept back."""
+        kept_s = 0.0 if self.deadline is None else max(0.0, self.deadline - self.clock()) * KEPT_BACK
+        return msgspec.structs.replace(
+            self,
+            deadline=None if self.deadline is None else self.deadline - kept_s,
+            kept_back_s=kept_s,
+        ).granting(self.evaluations)
+
+    def granting(self, evaluations: int | None) -> Allowance:
+        """So many evaluations instead, some of them kept back."""
+        kept_back = min(int((evaluations or 0) * KEPT_BACK), MOST_KEPT_BACK)
+        return msgspec.structs.replace(self, evaluations=evaluations, kept_back=kept_back)
 
     def spent(self, evaluations: int) -> str | None:
         """Which limit of the search is reached after so many evaluations, budget or time."""
         if self.evaluations is not None and evaluations >= self.evaluations - self.kept_back:
             return "budget"
-        if self.deadline is not None and time.monotonic() >= self.deadline:
+        if self.deadline is not None and self.clock() >= self.deadline:
             return "time"
         return None
 
     def exhausted(self, evaluations: int) -> bool:
         """Whether nothing is left, not even of what is kept back for simplifying the winner."""
-        return self.evaluations is not None and evaluations >= self.evaluations
+        late = self.deadline is not None and self.clock() >= self.deadline + self.kept_back_s
+        return late or (self.evaluations is not None and evaluations >= self.evaluations)
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -52,7 +73,17 @@ class Limits(msgspec.Struct, frozen=True):
     budget: int | None = None
     """Evaluations over all kernels and sessions."""
     time_s: float | None = None
-    """Time of this session's searching."""
+    """Wall time of this session, finals among it."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a unit or kernel takes beside its search."""
+
+    opening_s: float
+    """Opening it, with the baseline."""
+    finals_s: float
+    is_open: bool = False
+    """It is, and stays open: what opening it took is past."""
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -67,15 +98,28 @@ class _Part(msgspec.Struct, frozen=True):
 class Budget:
     """Splits a session's limits among units and kernels; what one leaves passes on.
 
+    Of the time, what opening the kernels and their finals will take is set aside first. It is known of those that were
+    opened, and assumed of the others.
+
     Units come first. Of what kernels have, a part is spent by share of device time, each kernel in turn; the rest goes,
     in a second round, by share times the gain that is expected of more.
     """
 
-    def __init__(self, limits: Limits, journal: Journal, kernels: Sequence[KernelPlan], units: Sequence[Unit]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        journal: Journal,
+        kernels: Sequence[KernelPlan],
+        units: Sequence[Unit],
+        clock: Clock = time.monotonic,
+    ) -> None:
         self.limits = limits
         self._journal = journal
-        self._start = time.monotonic()
-        self._explored_until: float | None = None
+        self._clock = clock
+        self._start = clock()
+        self._explored_s = 0.0
+        """Seconds that the first round has searched."""
+        self._costs: dict[str, Cost] = {}
         inside = {kernel for unit in units for kernel in unit.kernels}
         self._units = [_Part(unit.plan.kernel, unit.plan.share * UNIT_PART, len(unit.kernels)) for unit in units]
         self._kernels = [
@@ -83,11 +127,44 @@ class Budget:
             for plan in kernels
         ]
 
-    def pause(self, seconds: float) -> None:
-        """Time that does not count: opening a kernel, its baseline and finals come on top."""
-        self._start += seconds
-        if self._explored_until is not None:
-            self._explored_until += seconds
+    def costs(self, id_: str, cost: Cost) -> None:
+        """What was found out about a unit or kernel when it was opened."""
+        self._costs[id_] = cost
+
+    def explored(self, seconds: float) -> None:
+        """A kernel's first round took so long."""
+        self._explored_s += seconds
+
+    @property
+    def finals_s(self) -> float:
+        """What the finals of all that has no result yet will take, by what is known of them."""
+        return sum(cost.finals_s for _, cost in self._ahead())
+
+    @property
+    def late_s(self) -> float:
+        """How long after the session's time its finals will end, by what is known of them."""
+        time_s = self.limits.time_s
+        return 0.0 if time_s is None else max(0.0, self.finals_s - time_s * MOST_FOR_FINALS)
+
+    def _ahead(self) -> list[tuple[_Part, Cost]]:
+        """What has no result yet, and its cost. Units are not assumed to be as costly as kernels, nor the other way."""
+        found = []
+        for parts in (self._units, self._kernels):
+            known = [cost for part in parts if (cost := self._costs.get(part.id))]
+            usual = Cost(
+                sum(cost.opening_s for cost in known) / max(len(known), 1),
+                sum(cost.finals_s for cost in known) / max(len(known), 1),
+            )
+            left = [part for part in parts if not self._journal.result(part.id)]
+            found += [(part, self._costs.get(part.id, usual)) for part in left]
+        return found
+
+    def _left_s(self) -> float:
+        """Seconds of the session's time that are left for searching."""
+        assert self.limits.time_s is not None
+        openings = sum(cost.opening_s for part, cost in self._ahead() if not cost.is_open)
+        finals = min(self.finals_s, self.limits.time_s * MOST_FOR_FINALS)
+        return max(0.0, self._start + self.limits.time_s - self._clock() - openings - finals)
 
     @property
     def explores(self) -> bool:
@@ -108,11 +185,11 @@ class Budget:
         before, shared = self._spent(self._kernels[:at]), self._spent(self._units)
         budget, time_s = self.limits.budget, self.limits.time_s
         pool = None if budget is None else max(0, budget - shared) * EXPLORED - before
-        now = time.monotonic()
-        if time_s is not None and self._explored_until is None:
-            self._explored_until = now + max(0.0, self._start + time_s - now) * EXPLORED
-        deadline = None if self._explored_until is None else now + max(0.0, self._explored_until - now) * share
-        return Allowance(None if pool is None else max(1, round(pool * share)), deadline)
+        evaluations = None if pool is None else max(1, round(pool * share))
+        if time_s is None:
+            return self._until(evaluations, None)
+        whole_s = self._explored_s + self._left_s()
+        return self._until(evaluations, max(0.0, whole_s * EXPLORED - self._explored_s) * share)
 
     def rest(self, plan: KernelPlan, expected: Mapping[str, float]) -> Allowance:
         """What a kernel may spend in all, given the relative gain expected of more for it and for those after it."""
@@ -130,9 +207,10 @@ class Budget:
         """``own`` evaluations and a share of what is left of the limits."""
         budget, time_s = self.limits.budget, self.limits.time_s
         evaluations = None if budget is None else max(1, own + round(max(0, budget - spent) * share / cost))
-        now = time.monotonic()
-        deadline = None if time_s is None else now + max(0.0, self._start + time_s - now) * share
-        return Allowance.whole(evaluations, deadline)
+        return self._until(evaluations, None if time_s is None else self._left_s() * share).keeping_back()
+
+    def _until(self, evaluations: int | None, seconds: float | None) -> Allowance:
+        return Allowance(evaluations, None if seconds is None else self._clock() + seconds, clock=self._clock)
 
 
 def share_of(shares: Sequence[float]) -> float:

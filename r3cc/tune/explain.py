@@ -18,16 +18,20 @@ TIMING = TimingPlan(warmups=3, samples=8)
 
 
 def measure_parts(
-    kernel: str, space: SearchSpace, winner: Genotype, open_: Callable[[], Evaluator], emit: Callable[[Part], None]
+    kernel: str,
+    space: SearchSpace,
+    winner: Genotype,
+    opened: Callable[[], Evaluator],
+    emit: Callable[[Part], None],
 ) -> None:
     """Judge the winner less each of its changes in turn; a winner of one change needs no telling."""
     count = min(size(winner), MOST_PARTS)
     if count < 2:
         return
     less = [without(winner, part) for part in range(count)]
-    with open_() as evaluator:
-        futures = [evaluator.submit(space.candidate(genotype), TIMING) for genotype in less]
-        evaluations = [future.result() for future in futures]
+    evaluator = opened()
+    futures = [evaluator.submit(space.candidate(genotype), TIMING) for genotype in less]
+    evaluations = [future.result() for future in futures]
     for part, genotype, evaluation in zip(range(count), less, evaluations, strict=True):
         emit(Part(at=time.time(), kernel=kernel, change=_change(space, winner, genotype, part), evaluation=evaluation))
 

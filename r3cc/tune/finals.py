@@ -5,37 +5,44 @@ chooses one: the simplest of those that are as fast as the best within noise. Ro
 fresh processes: its number was not chosen for being low, and is the one reported. Where code and memory come to lie
 differs between processes, so the interval is made of their medians. Inside it, or that of the baseline against itself,
 there is no improvement.
+
+Processes are prepared several at a time, and measured in one after another. What does not change from one to the next,
+results on held-out launches, is checked in a round's first.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from typing import TypeVar
 
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
+from r3cc.farm.local import BASELINE_PLAN
 from r3cc.replay.events import Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.replay.statistics import across
 from r3cc.tune.kernel_search import Judged, KernelSearch
+from r3cc.tune.opened import OpenEvaluator, fresh_processes
 from r3cc.tune.simplify import simplest, size
 
 FINALISTS = 5
+USUAL_FINALISTS = 3
+"""What finals are reckoned with before there are any."""
 ROUNDS = (
     TimingPlan(warmups=3, samples=16, held_out=True, perturbed=True),
     TimingPlan(warmups=3, samples=8, held_out=True),
 )
-"""How a finalist is measured in each process of round 1 and of round 2."""
+"""How a finalist is measured in the first process of round 1 and of round 2."""
 PROCESSES = (1, 5)
 """Fresh processes in which finalists are measured in each round."""
 RETRIES = 2
 """Times that an evaluation whose worker was lost is done again."""
 SMALLEST_GAIN = 0.002
 """Relative gains below this are none, however sure."""
-OpenEvaluator = Callable[[], Evaluator]
 Emit = Callable[[Final], None]
 T = TypeVar("T")
 
@@ -103,20 +110,41 @@ def inverse(ratio: Interval) -> Interval:
     return Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low, ratio.samples)
 
 
+def seconds(opening_s: float, baseline_s: float, room: int) -> float:
+    """About how long finals take, by how long it took to open an evaluator and to measure the baseline."""
+    waves = sum(-(-processes // (room + 1)) for processes in PROCESSES)
+    blocks = (USUAL_FINALISTS + 1) * _blocks(ROUNDS[0]) + PROCESSES[1] * 2 * _blocks(ROUNDS[1])
+    return waves * opening_s + blocks / _blocks(BASELINE_PLAN) * baseline_s
+
+
+def _blocks(plan: TimingPlan) -> int:
+    return plan.warmups + plan.samples
+
+
+def in_fresh_processes(
+    number: int, first: TimingPlan, candidates: Sequence[Candidate], open_: OpenEvaluator
+) -> Generator[list[Evaluation], None, None]:
+    """Evaluations of the candidates in each process of a round; ``first`` is how they are measured in its first."""
+    later = msgspec.structs.replace(first, held_out=False, perturbed=False)
+    with closing(fresh_processes(open_, PROCESSES[number - 1], len(candidates))) as processes:
+        for process, evaluator in enumerate(processes):
+            timing = later if process else first
+            futures = [evaluator.submit(candidate, timing) for candidate in candidates]
+            yield [_settled(evaluator, *pair, timing) for pair in zip(candidates, futures, strict=True)]
+
+
 def _measure(
     plan: KernelPlan, number: int, chosen: Sequence[Judged], open_: OpenEvaluator, emit: Emit
 ) -> tuple[Evaluation, list[Evaluation]]:
     """Evaluations of the baseline against itself and of ``chosen``, each put together from a round's processes."""
     numbers = (None, *(judged.n for judged in chosen))
+    candidates = (Candidate(), *_candidates(chosen))
     processes = []
-    for _ in range(PROCESSES[number - 1]):
-        with open_() as evaluator:
-            timing = ROUNDS[number - 1]
-            candidates = (Candidate(), *_candidates(chosen))
-            futures = [evaluator.submit(candidate, timing) for candidate in candidates]
-            processes.append([_settled(evaluator, *pair, timing) for pair in zip(candidates, futures, strict=True)])
-        for n, evaluation in zip(numbers, processes[-1], strict=True):
-            emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
+    with closing(in_fresh_processes(number, ROUNDS[number - 1], candidates, open_)) as measured:
+        for evaluations in measured:
+            processes.append(evaluations)
+            for n, evaluation in zip(numbers, evaluations, strict=True):
+                emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
     together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
     return together[0], together[1:]
 

@@ -10,6 +10,7 @@ import math
 import os
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,17 +18,18 @@ import msgspec
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
-from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Stop
+from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Spent, Stop
 from r3cc.replay.model import Evaluation, Status
-from r3cc.tune.budget import Allowance, Budget, Limits
+from r3cc.tune.budget import Allowance, Budget, Clock, Cost, Limits
 from r3cc.tune.explain import measure_parts
-from r3cc.tune.finals import RETRIES, decide, finalists, no_improvement
+from r3cc.tune.finals import PROCESSES, RETRIES, decide, finalists, no_improvement, seconds
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_run import KernelRun
-from r3cc.tune.kernel_search import KernelSearch, SearchSpace, replay
+from r3cc.tune.kernel_search import Judged, KernelSearch, SearchSpace, replay
 from r3cc.tune.knob_space import KnobSpace
 from r3cc.tune.library import seeds
+from r3cc.tune.opened import OpenEvaluators
 from r3cc.tune.proposers import (
     O3Proposer,
     Proposer,
@@ -73,7 +75,8 @@ class Subject(msgspec.Struct, frozen=True):
     space: SearchSpace
     proposer: MakeProposer
     open_search: Callable[[], Evaluator]
-    open_finals: Callable[[], Evaluator]
+    open_finals: Callable[[], Evaluator] | None = None
+    """None: what the search has opened serves."""
     library: Callable[[], Sequence[Genotype]] = tuple
     """What earlier searches found on similar kernels."""
 
@@ -93,6 +96,7 @@ class Tuner:
         seed: int,
         limits: Limits,
         units: Sequence[Unit] = (),
+        clock: Clock = time.monotonic,
     ) -> None:
         self._journal = journal
         self._targets = targets
@@ -102,17 +106,23 @@ class Tuner:
         self._seed = seed
         self._searches: dict[str, KernelSearch | Evaluation] = {}
         """Of kernels and units: how far each has come, or how its baseline failed."""
-        self._budget = Budget(limits, journal, [target.plan for target in targets], self._units)
+        self._clock = clock
+        self._budget = Budget(limits, journal, [target.plan for target in targets], self._units, clock)
+        self._open = OpenEvaluators()
+        self._spent: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+        """Seconds by kernel or unit and field of ``Spent``."""
+        self._costs: dict[str, Cost] = {}
 
     def run(self) -> list[Result]:
         """Tune every kernel that has no result yet; results in the order of the kernels."""
         limits = msgspec.structs.asdict(self._budget.limits)
         self._journal.add(Session, pid=os.getpid(), host=socket.gethostname(), **limits)
-        values = {kernel: options for unit in self._units for kernel, options in self._unit(unit).items()}
-        subjects = [self._kernel(target, values.get(target.plan.kernel, ())) for target in self._targets]
-        if self._budget.explores:
-            self._explore(subjects)
-        results = [self._result(subject) for subject in subjects]
+        with self._open:
+            values = {kernel: options for unit in self._units for kernel, options in self._unit(unit).items()}
+            subjects = [self._kernel(target, values.get(target.plan.kernel, ())) for target in self._targets]
+            if self._budget.explores:
+                self._explore(subjects)
+            results = [self._result(subject) for subject in subjects]
         self._journal.add(End)
         return results
 
@@ -133,22 +143,24 @@ class Tuner:
         allowance = self._budget.allowance(unit.plan)
         if allowance.evaluations is not None and allowance.evaluations < FEWEST_FOR_A_UNIT:
             return f"{allowance.evaluations} evaluations"
-        seconds = math.inf if allowance.deadline is None else allowance.deadline - time.monotonic()
+        seconds = math.inf if allowance.deadline is None else allowance.deadline - self._clock()
         return f"{seconds:.0f} seconds" if seconds < LEAST_FOR_A_UNIT_S else None
 
     def _kernel(self, target: Target, values: Options) -> Subject:
         if isinstance(target.space, KnobSpace):
             proposer = self._knob_proposer(target.space, target.space.single_values)
-            return Subject(target.plan, target.space, proposer, target.open_evaluator, target.open_evaluator)
+            return Subject(target.plan, target.space, proposer, target.open_evaluator)
         space = target.space.under(values) if values else target.space
         library = target.library if self._optimizer == "r3" else tuple
-        return Subject(target.plan, space, self._proposer(space), target.open_evaluator, target.open_evaluator, library)
+        return Subject(target.plan, space, self._proposer(space), target.open_evaluator, library=library)
 
     def _result(self, subject: Subject) -> Result:
         known = self._journal.result(subject.plan.kernel)
         if known is not None:
             return known
-        result = self._tune(subject)
+        plan = subject.plan
+        result = msgspec.structs.replace(self._tune(subject), spent=self._spent_on(plan))
+        self._open.drop(plan.kernel)
         self._journal.append(result)
         self._watcher.kernel_ends(subject.plan, result)
         return result
@@ -159,40 +171,83 @@ class Tuner:
             plan = subject.plan
             if self._journal.result(plan.kernel) or self._journal.grant(plan.kernel):
                 continue
-            with self._opened(subject) as (evaluator, search):
-                if isinstance(search, KernelSearch) and not search.stopped:
+            evaluator, search = self._opened(subject)
+            if isinstance(search, KernelSearch) and not search.stopped:
+                with self._timed(plan, "search_s"):
                     run, reason = self._advance(plan, search, evaluator, self._budget.exploration(plan))
                     if reason not in LIMITS:
                         self._end(plan, search, run, reason)
+                self._budget.explored(self._spent[plan.kernel]["search_s"])
+            self._open.keep_for(plan.kernel, len(subjects) + max(PROCESSES))
+            self._reckon(plan)
 
     def _tune(self, subject: Subject) -> Result:
         plan = subject.plan
         search = self._searches.get(plan.kernel)
         if search is None or (isinstance(search, KernelSearch) and not search.stopped):
-            with self._opened(subject) as (evaluator, search):
-                if isinstance(search, KernelSearch) and not search.stopped:
+            evaluator, search = self._opened(subject)
+            if isinstance(search, KernelSearch) and not search.stopped:
+                with self._timed(plan, "search_s"):
                     self._end(plan, search, *self._advance(plan, search, evaluator, self._allowance(plan, search)))
         if isinstance(search, Evaluation):
             why = f"the baseline could not be replayed: {search.status}: {search.message}"
             return no_improvement(plan, search, why)
         chosen = finalists(search)
-        self._watcher.finals_begin(plan, len(chosen))
-        began = time.monotonic()
-        result = decide(plan, search, search.baseline, chosen, subject.open_finals, self._journal.append)
+        self._watcher.finals_begin(plan, len(chosen), self._cost(plan).finals_s if chosen else 0.0)
+        with self._timed(plan, "finals_s"):
+            return self._finals(subject, search, chosen)
+
+    def _finals(self, subject: Subject, search: KernelSearch, chosen: Sequence[Judged]) -> Result:
+        plan = subject.plan
+        open_finals = subject.open_finals or self._open.fresh(plan.kernel, subject.open_search)
+        if subject.open_finals:
+            self._open.drop(plan.kernel)
+        result = decide(plan, search, search.baseline, chosen, open_finals, self._journal.append)
         if result.n is not None:
             winner = search.judged[result.n].genotype
-            measure_parts(plan.kernel, subject.space, winner, subject.open_search, self._journal.append)
-        self._budget.pause(time.monotonic() - began)
+            measure_parts(plan.kernel, subject.space, winner, lambda: self._evaluator(subject), self._journal.append)
         return result
 
+    def _evaluator(self, subject: Subject) -> Evaluator:
+        return self._open.get(subject.plan.kernel, subject.open_search)
+
+    def _opened(self, subject: Subject) -> tuple[Evaluator, KernelSearch | Evaluation]:
+        """An evaluator, and the search as far as it has come."""
+        plan = subject.plan
+        began = self._clock()
+        evaluator = self._evaluator(subject)
+        opening_s = self._clock() - began
+        search = self._search(subject, evaluator)
+        took_s = self._clock() - began
+        self._spent[plan.kernel]["opening_s"] += took_s
+        if plan.kernel not in self._costs:
+            judged = search.baseline if isinstance(search, KernelSearch) else search
+            baseline_s = max(took_s - opening_s, sum(judged.phases_ns.values()) * 1e-9)
+            finals_s = seconds(opening_s, baseline_s, self._open.room(plan.kernel))
+            self._costs[plan.kernel] = Cost(took_s, finals_s)
+            self._reckon(plan)
+            self._watcher.opened(plan, self._costs[plan.kernel], self._budget.late_s)
+        self._reckon(plan)
+        return evaluator, search
+
+    def _cost(self, plan: KernelPlan) -> Cost:
+        return self._costs.get(plan.kernel, Cost(0.0, 0.0))
+
+    def _reckon(self, plan: KernelPlan) -> None:
+        """Tell the budget what the subject still costs."""
+        is_open = plan.kernel in self._open
+        self._budget.costs(plan.kernel, msgspec.structs.replace(self._cost(plan), is_open=is_open))
+
     @contextmanager
-    def _opened(self, subject: Subject) -> Iterator[tuple[Evaluator, KernelSearch | Evaluation]]:
-        """An evaluator, and the search as far as it has come. Neither opening nor the baseline counts as searching."""
-        began = time.monotonic()
-        with subject.open_search() as evaluator:
-            search = self._search(subject, evaluator)
-            self._budget.pause(time.monotonic() - began)
-            yield evaluator, search
+    def _timed(self, plan: KernelPlan, part: str) -> Iterator[None]:
+        began = self._clock()
+        try:
+            yield
+        finally:
+            self._spent[plan.kernel][part] += self._clock() - began
+
+    def _spent_on(self, plan: KernelPlan) -> Spent:
+        return msgspec.convert({**dict.fromkeys(Spent.__struct_fields__, 0.0), **self._spent[plan.kernel]}, Spent)
 
     def _search(self, subject: Subject, evaluator: Evaluator) -> KernelSearch | Evaluation:
         """The subject's search as far as it has come, or the evaluation of a baseline that failed."""
@@ -232,7 +287,7 @@ class Tuner:
         budget = self._budget.limits.budget
         known = self._journal.grant(plan.kernel)
         if known is not None and known.budget == budget:
-            return Allowance.whole(known.evaluations, allowance.deadline)
+            return allowance.granting(known.evaluations)
         self._journal.add(
             Grant,
             kernel=plan.kernel,

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Evaluation
-from r3cc.tune.budget import Allowance
+from r3cc.tune.budget import Allowance, Cost
 
 
 class Watcher(Protocol):
@@ -20,8 +20,12 @@ class Watcher(Protocol):
         """An evaluation came back; ``best_ratio`` is the incumbent's time over the baseline's."""
         ...
 
-    def finals_begin(self, plan: KernelPlan, finalists: int) -> None:
-        """The search over a kernel is over: finalists are measured again."""
+    def opened(self, plan: KernelPlan, cost: Cost, late_s: float) -> None:
+        """A kernel was opened; by all that is known, the session ends ``late_s`` seconds after its time."""
+        ...
+
+    def finals_begin(self, plan: KernelPlan, finalists: int, seconds: float) -> None:
+        """The search over a kernel is over: finalists are measured again, for about so many seconds."""
         ...
 
     def kernel_ends(self, plan: KernelPlan, result: Result) -> None:
@@ -38,7 +42,10 @@ class Silent:
     def evaluated(self, plan: KernelPlan, evaluation: Evaluation, best_ratio: float) -> None:
         """Nothing."""
 
-    def finals_begin(self, plan: KernelPlan, finalists: int) -> None:
+    def opened(self, plan: KernelPlan, cost: Cost, late_s: float) -> None:
+        """Nothing."""
+
+    def finals_begin(self, plan: KernelPlan, finalists: int, seconds: float) -> None:
         """Nothing."""
 
     def kernel_ends(self, plan: KernelPlan, result: Result) -> None:

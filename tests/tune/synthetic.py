@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import time
 from collections import Counter
@@ -123,6 +124,16 @@ class SyntheticEvaluator:
         self._delay = delay
         self._pool = ThreadPoolExecutor(1)
         self.submitted: Counter[str] = Counter()
+
+    def fresh(self) -> Self:
+        other = copy.copy(self)
+        other._pool, other._seed = ThreadPoolExecutor(1), self._seed + 10007
+        return other
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        room: Future[int] = Future()
+        room.set_result(0)
+        return room
 
     def baseline(self) -> Evaluation:
         return self._evaluate(Candidate(), TimingPlan(samples=11))

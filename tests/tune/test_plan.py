@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from r3cc.store.eventlog import EventLog
 from r3cc.store.model import Kernel
-from r3cc.tune.budget import Allowance, Budget, Limits, share_of
+from r3cc.tune.budget import EXPLORED, Allowance, Budget, Cost, Limits, share_of
 from r3cc.tune.journal import Journal
 from r3cc.tune.plan import KernelOptions, by_default, with_code
 from tests.tune.synthetic import plan
@@ -71,10 +71,24 @@ def test_what_is_kept_back_is_for_simplifying() -> None:
     assert allowance.exhausted(50)
 
 
-def test_finals_come_on_top_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+def test_what_openings_and_finals_take_is_set_aside(tmp_path: Path) -> None:
+    now = [100.0]
     with EventLog(tmp_path / "log") as log:
-        budget = Budget(Limits(None, 10.0), Journal(log, ()), [plan("one")], ())
-        assert budget.allowance(plan("one")).deadline == 110.0
-        budget.pause(4.0)
-        assert budget.allowance(plan("one")).deadline == 114.0
+        plans = [plan("one", 0.5), plan("two", 0.5)]
+        budget = Budget(Limits(None, 100.0), Journal(log, ()), plans, (), lambda: now[0])
+        now[0] = 110.0
+        budget.costs("one", Cost(opening_s=10.0, finals_s=20.0, is_open=True))
+        first = budget.exploration(plans[0])
+        assert first.deadline == 110.0 + (90.0 - 10.0 - 2 * 20.0) * EXPLORED / 2, "the second is taken to cost as much"
+        budget.explored(10.0)
+        now[0] = 130.0
+        budget.costs("two", Cost(opening_s=10.0, finals_s=40.0, is_open=True))
+        assert budget.exploration(plans[1]).deadline == 130.0 + (10.0 + 70.0 - 50.0) * EXPLORED - 10.0, "half at most"
+        assert budget.late_s == 10.0
+        whole = budget.allowance(plans[1])
+        assert whole.deadline is not None
+        assert whole.deadline + whole.kept_back_s == pytest.approx(130.0 + (70.0 - 50.0))
+        now[0] = whole.deadline
+        assert whole.spent(3) == "time" and not whole.exhausted(3)
+        now[0] += whole.kept_back_s
+        assert whole.exhausted(3)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import ExitStack, aclosing
 
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive.archive import Elite
 from r3cc.remix.archive.state import SearchState
-from r3cc.remix.loop.cascade import believed, settled
+from r3cc.remix.loop.cascade import believed
 from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import SourceKernel
 from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
 from r3cc.replay.model import Candidate, Evaluation
-from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, no_improvement, verdict
+from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, in_fresh_processes, no_improvement, verdict
 
 Emit = Callable[[Final], object]
 OpenEvaluator = Callable[[], Evaluator]
@@ -83,21 +84,29 @@ class Finals:
         numbers = (None, *(elite.n for elite in chosen))
         candidates = (Candidate(), *(elite.candidate for elite in chosen))
         processes: list[list[Evaluation]] = []
-        for process in range(PROCESSES[number - 1]):
-            evaluations = known[process] if known else await self._in_a_process(number, candidates)
-            for n, evaluation in zip(numbers, evaluations, strict=True):
-                self._emit(Final(at=time.time(), kernel=self._plan.kernel, n=n, round=number, evaluation=evaluation))
-            processes.append(evaluations)
+        async with aclosing(self._in_processes(number, candidates, known)) as measured:
+            async for evaluations in measured:
+                for n, evaluation in zip(numbers, evaluations, strict=True):
+                    self._emit(
+                        Final(at=time.time(), kernel=self._plan.kernel, n=n, round=number, evaluation=evaluation)
+                    )
+                processes.append(evaluations)
         together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
         return together[0], together[1:]
 
-    async def _in_a_process(self, number: int, candidates: Sequence[Candidate]) -> list[Evaluation]:
+    async def _in_processes(
+        self, number: int, candidates: Sequence[Candidate], known: Sequence[list[Evaluation]]
+    ) -> AsyncGenerator[list[Evaluation], None]:
+        """Evaluations of a round, process by process. Rewrites meet perturbed inputs in both rounds."""
+        for evaluations in known:
+            yield evaluations
+        if known:
+            return
         plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
-        evaluator = await asyncio.to_thread(self._open)
-        try:
-            return await asyncio.gather(*(settled(evaluator, candidate, plan) for candidate in candidates))
-        finally:
-            evaluator.close()
+        with ExitStack() as opened:  # closed from here when the search is interrupted: the thread ends by that
+            measured = in_fresh_processes(number, plan, candidates, lambda: opened.enter_context(self._open()))
+            while evaluations := await asyncio.to_thread(next, measured, []):
+                yield evaluations
 
     def _recorded(self, number: int, chosen: Sequence[Elite]) -> list[list[Evaluation]]:
         """A transcript's evaluations of these finalists, by process; empty when one is missing.

@@ -1,0 +1,156 @@
+"""How a search uses its time: what it takes in all, by a clock that evaluators move, and what it opens for that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from r3cc.replay.events import KernelPlan, Result
+from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
+from r3cc.store.eventlog import EventLog
+from r3cc.tune.budget import Cost, Limits
+from r3cc.tune.finals import PROCESSES, ROUNDS, in_fresh_processes
+from r3cc.tune.journal import Journal
+from r3cc.tune.search import Target, Tuner
+from r3cc.tune.watcher import Silent
+from tests.tune.synthetic import SyntheticEvaluator, plan, rugged, space
+
+
+class World:
+    """A clock, and evaluators that move it: some seconds to open one, some for each sample."""
+
+    def __init__(self, opening_s: float, sample_s: float, room: int) -> None:
+        self.opening_s, self.sample_s, self.room = opening_s, sample_s, room
+        self.now = 0.0
+        self.events: list[str] = []
+        self.plans: list[TimingPlan] = []
+        self.said: list[tuple[str, float]] = []
+
+    def target(self, kernel: KernelPlan) -> Target:
+        return Target(kernel, space(), lambda: Clocked(self, kernel.kernel))
+
+    def tune(self, log: Path, plans: list[KernelPlan], time_s: float) -> list[Result]:
+        with EventLog(log) as events:
+            targets = [self.target(each) for each in plans]
+            return Tuner(
+                Journal(events, ()), targets, Listening(self), "r3", 1, Limits(None, time_s), clock=lambda: self.now
+            ).run()
+
+
+class Clocked(SyntheticEvaluator):
+    def __init__(self, world: World, kernel: str) -> None:
+        super().__init__(rugged, noise=0.002)
+        self._world, self._kernel, self._prepared, self._lost = world, kernel, False, False
+        world.events.append(f"open {kernel}")
+
+    def fresh(self) -> Self:
+        other = super().fresh()
+        other._prepared = False
+        self._world.events.append(f"fresh {self._kernel}")
+        return other
+
+    def prepare(self, jobs: int = 1) -> Future[int]:
+        self._world.now += 0 if self._prepared else self._world.opening_s
+        self._prepared = True
+        room: Future[int] = Future()
+        room.set_result(self._world.room)
+        return room
+
+    def close(self) -> None:
+        super().close()
+        self._world.events.append(f"close {self._kernel}")
+
+    def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        self._world.now += self._world.sample_s * (plan.warmups + plan.samples)
+        self._world.plans.append(plan)
+        return super()._evaluate(candidate, plan)
+
+
+class Listening(Silent):
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def opened(self, plan: KernelPlan, cost: Cost, late_s: float) -> None:
+        self._world.said.append((plan.kernel, late_s))
+
+
+@pytest.fixture
+def kernels() -> list[KernelPlan]:
+    return [plan(name, share) for name, share in (("a", 0.5), ("b", 0.3), ("c", 0.2))]
+
+
+@pytest.mark.parametrize("room", [0, 20])
+def test_a_search_with_its_openings_and_finals_takes_its_time(
+    tmp_path: Path, kernels: list[KernelPlan], room: int
+) -> None:
+    world = World(opening_s=2.0, sample_s=0.08, room=room)
+    results = world.tune(tmp_path / "log", kernels, 200.0)
+    assert 0.7 * 200 < world.now < 1.1 * 200
+    assert any(result.n is not None for result in results)
+    spent = [result.spent for result in results if result.spent is not None]
+    assert len(spent) == 3
+    together = sum(each.opening_s + each.search_s + each.finals_s for each in spent)
+    assert together == pytest.approx(world.now)
+    assert all(late == 0 for _, late in world.said)
+
+
+def test_finals_that_the_time_has_no_room_for_are_announced_and_made(tmp_path: Path) -> None:
+    world = World(opening_s=15.0, sample_s=0.05, room=0)
+    (result,) = world.tune(tmp_path / "log", [plan("a")], 60.0)
+    ((_, late),) = world.said
+    assert late > 30
+    assert result.n is not None
+    assert world.now == pytest.approx(60 + late, rel=0.3)
+
+
+def test_each_kernel_is_opened_once_where_there_is_room_for_all(tmp_path: Path, kernels: list[KernelPlan]) -> None:
+    world = World(opening_s=1.0, sample_s=0.01, room=20)
+    world.tune(tmp_path / "log", kernels, 100.0)
+    assert [each for each in world.events if each.startswith("open")] == ["open a", "open b", "open c"]
+    started = Counter(each.split()[0] for each in world.events)
+    assert started["fresh"] >= sum(PROCESSES)
+    assert started["close"] >= started["open"]
+
+
+def test_where_there_is_no_room_one_is_open_at_a_time(tmp_path: Path, kernels: list[KernelPlan]) -> None:
+    world = World(opening_s=1.0, sample_s=0.01, room=0)
+    world.tune(tmp_path / "log", kernels, 100.0)
+    opened = 0
+    for event in world.events:
+        opened += {"open": 1, "fresh": 1, "close": -1}[event.split()[0]]
+        assert opened <= 1, world.events
+    assert opened == 0
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 9])
+def test_finals_have_their_processes_prepared_before_any_is_measured_in(room: int) -> None:
+    world = World(opening_s=1.0, sample_s=0.0, room=room)
+    with closing(in_fresh_processes(2, ROUNDS[1], [Candidate()], lambda: Clocked(world, "a"))) as measured:
+        assert len(list(measured)) == PROCESSES[1]
+    assert world.now == PROCESSES[1], "each is a process of its own"
+    batches = "".join(event[0] for event in world.events).split("o")[1:]
+    assert [batch.count("f") + 1 for batch in batches] == {0: [1] * 5, 1: [2, 2, 1], 2: [3, 2], 9: [5]}[room]
+    assert [each.held_out for each in world.plans] == [True, False, False, False, False]
+
+
+def test_a_worker_that_is_lost_in_finals_costs_nothing_but_time() -> None:
+    lost = Counter[object]()
+
+    class Forgetful(Clocked):
+        def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
+            if candidate != Candidate() or self in lost:
+                return super().submit(candidate, plan)
+            lost[self] += 1
+            gone: Future[Evaluation] = Future()
+            gone.set_result(Evaluation(candidate, Status.WORKER_LOST, "killed"))
+            return gone
+
+    world = World(opening_s=0.0, sample_s=0.0, room=2)
+    found = list(in_fresh_processes(2, ROUNDS[1], [Candidate()], lambda: Forgetful(world, "a")))
+    assert len(lost) == PROCESSES[1]
+    assert [each.status for evaluations in found for each in evaluations] == [Status.OK] * PROCESSES[1]
