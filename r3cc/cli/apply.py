@@ -34,7 +34,12 @@ from r3cc.store.model import Dim3
     help="Profile to write; entries of other kernels and devices that are in it stay.",
 )
 @click.option("--search", metavar="ID", help="Search whose winners are taken.  [default: the latest]")
-@click.option("--device", type=DeviceName(), help="`cpu` takes results of the cpu device, which no GPU build uses.")
+@click.option(
+    "--device",
+    type=DeviceName(),
+    envvar="R3_DEVICE",
+    help="`cpu` takes results of the cpu device, which no GPU build uses.",
+)
 @click.option("--launch-bounds", is_flag=True, help="Take maxntid, with which larger blocks no longer launch.")
 @click.option("--guard-scalars", is_flag=True, help="Launch rules hold for the recorded scalar arguments only.")
 @click.option("--kernel", metavar="KERNEL", help="Judge and take the candidate below instead of a search's winners.")

@@ -36,7 +36,7 @@ NAMES = ("plain", "tuned", "nvcc")
     show_default=True,
     help="Profile of the tuned build, for the forecast.",
 )
-@click.option("--device", type=DeviceName(), help="`cpu` runs plain and tuned on the cpu device.")
+@click.option("--device", type=DeviceName(), envvar="R3_DEVICE", help="`cpu` runs plain and tuned on the cpu device.")
 @store_option
 @recording_option
 @json_option
@@ -62,6 +62,7 @@ def bench(
     """
     commands = [command for command in (plain, tuned, nvcc) if command is not None]
     content = _profile(click.get_current_context(), profile)
+    device = _device(click.get_current_context(), device)
     arms = tuple(_arm(name, command, device, store) for name, command in zip(NAMES, commands, strict=False))
     with closing(CacheUse(store / "cache")):  # which has what the cpu device runs
         found = run_bench(BenchPlan(arms, runs, check, timeout_s), _say_run)
@@ -89,11 +90,18 @@ def _profile(ctx: click.Context, path: Path) -> Profile | None:
     return read_profile(path) if named or path.exists() else None
 
 
+def _device(ctx: click.Context, device: str | None) -> str | None:
+    """``cpu`` or none: a GPU that settings name is for other verbs. Raises UsageError for one on the command line."""
+    if device is None or device == "cpu":
+        return device
+    if ctx.get_parameter_source("device") is click.core.ParameterSource.COMMANDLINE:
+        raise UsageError(f"--device {device}: commands choose their GPU themselves; only cpu can be asked for")
+    return None
+
+
 def _arm(name: str, command: str, device: str | None, store: Path) -> Arm:
     if device is None:
         return Arm(name, command)
-    if device != "cpu":
-        raise UsageError(f"--device {device}: commands choose their GPU themselves; only cpu can be asked for")
     program = program_of(command)
     if program is None:
         raise UsageError(f"the command `{command}` names no program that carries R3's IR, which the cpu device runs")

@@ -175,3 +175,15 @@ def test_an_interrupted_command_that_does_not_listen_is_killed(tmp_path: Path, m
     with pytest.raises(KeyboardInterrupt):
         run_bench(BenchPlan((Arm("plain", command),), 1), lambda *_: None)
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_a_gpu_that_settings_name_is_for_other_verbs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r3.toml").write_text('device = "cuda:1"\n')
+    assert bench("true", "true", "--runs", "1").exit_code == 0
+    monkeypatch.setenv("R3_DEVICE", "cuda:0")
+    assert bench("true", "true", "--runs", "1").exit_code == 0
+    asked = bench("true", "true", "--device", "cuda:0")
+    assert (asked.exit_code, "choose their GPU themselves" in asked.stderr) == (2, True)
+    monkeypatch.setenv("R3_DEVICE", "cpu")
+    assert "names no program that carries R3's IR" in bench("true", "true").stderr
