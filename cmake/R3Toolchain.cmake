@@ -64,8 +64,9 @@ if(NOT CMAKE_CUDA_COMPILER_ID_TEST_FLAGS_FIRST)
   endif()
 endif()
 
-# The cpu device needs the shared runtime; clang 22 notes that CUDA 13.0 is newer than it knows.
+# The cpu device needs the shared runtime.
 if(NOT CMAKE_CUDA_RUNTIME_LIBRARY)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 endif()
-set(CMAKE_CUDA_FLAGS_INIT "-Wno-unknown-cuda-version")
+# clang 22 notes that CUDA 13.0 is newer than it knows. (The user's CMAKE_CUDA_FLAGS would replace CMAKE_CUDA_FLAGS_INIT.)
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Wno-unknown-cuda-version>")

@@ -58,6 +58,7 @@ def diagnose() -> list[Finding]:
         _rocm(),
         _bubblewrap(),
         _native("r3-clang++", "the compiler that applications are built with", native_program, Need.BUILD),
+        _native("cmake/R3Toolchain.cmake", "CMake: --toolchain with this path", native_library, Need.OPTIONAL),
         _native("libR3Passes.so", "capture of IR, replay compiler", native_library, Need.BUILD),
         _native("libr3record.so", "recording on NVIDIA GPUs", native_library, Need.OPTIONAL),
         _native("libr3cpu.so", "the cpu device", native_library, Need.OPTIONAL),
