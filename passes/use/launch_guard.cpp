@@ -100,13 +100,10 @@ private:
       Value *IsShape =
           Builder.CreateAnd(Builder.CreateAnd(equal(AskedGrid, Shape.grid), equal(AskedBlock, Shape.block)),
                             Builder.CreateICmpEQ(AskedShared, Builder.getInt64(Shape.shared)));
-      Dim3 Given = gridUnder(Rule, Shape);
-      for (size_t Axis = 0; Axis < 3; ++Axis)
-        NewGrid[Axis] = Builder.CreateSelect(IsShape, Builder.getInt32(Given[Axis]), NewGrid[Axis]);
+      choose(IsShape, gridUnder(Rule, Shape), NewGrid);
+      choose(IsShape, blockUnder(Rule, Shape), NewBlock);
       Admitted = Builder.CreateOr(Admitted, IsShape);
     }
-    for (size_t Axis = 0; Axis < 3; ++Axis)
-      NewBlock[Axis] = Builder.getInt32(Rule.block[Axis]);
     for (const ScalarGuard &Scalar : Rule.scalars)
       Admitted = Builder.CreateAnd(Admitted, isOneOf(Scalar.index, Scalar.values));
     return Admitted;
@@ -124,6 +121,11 @@ private:
     if (Version.threads)
       Suits = Builder.CreateAnd(Suits, Builder.CreateICmpULE(threads(), Builder.getInt64(*Version.threads)));
     return Suits;
+  }
+
+  void choose(Value *Condition, const Dim3 &Given, std::array<Value *, 3> &Dimensions) {
+    for (size_t Axis = 0; Axis < 3; ++Axis)
+      Dimensions[Axis] = Builder.CreateSelect(Condition, Builder.getInt32(Given[Axis]), Dimensions[Axis]);
   }
 
   Value *threads() {

@@ -41,6 +41,16 @@ std::optional<LaunchShape> parseShape(const json::Value &Value) {
   return LaunchShape{*Grid, *Block, static_cast<uint64_t>(*Shared)};
 }
 
+std::optional<ShapeBlock> parseShapeBlock(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  const json::Value *Shape = Fields ? Fields->get("shape") : nullptr;
+  std::optional<LaunchShape> Asked = Shape ? parseShape(*Shape) : std::nullopt;
+  std::optional<Dim3> Block = Fields ? parseDimensions(Fields->get("block")) : std::nullopt;
+  if (!Asked || !Block)
+    return std::nullopt;
+  return ShapeBlock{*Asked, *Block};
+}
+
 std::optional<ArgumentConstant> parseConstant(const json::Value &Value) {
   const json::Object *Fields = Value.getAsObject();
   std::optional<int64_t> Index = Fields ? Fields->getInteger("index") : std::nullopt;
@@ -145,7 +155,7 @@ std::optional<LaunchRule> parseLaunchRule(const json::Value &Value) {
   std::optional<Dim3> Block = Fields ? parseDimensions(Fields->get("block")) : std::nullopt;
   if (!Guard || !Block)
     return std::nullopt;
-  LaunchRule Rule{*Block, parseDimensions(Fields->get("grid")), {}, {}};
+  LaunchRule Rule{*Block, parseDimensions(Fields->get("grid")), {}, {}, {}};
   bool Derived = Fields->getString("grid") == StringRef("derived");
   if (Derived == Rule.grid.has_value() || !parseAll(Guard->getArray("shapes"), Rule.shapes, parseShape) ||
       !parseAll(Guard->getArray("scalars"), Rule.scalars, parseScalar))
@@ -169,9 +179,12 @@ std::optional<Specialisation> parseSpecialisation(const json::Value &Value) {
 Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
   if (Rule.grid)
     return *Rule.grid;
-  Dim3 Grid;
+  Dim3 Block = blockUnder(Rule, Asked), Grid;
   for (size_t Axis = 0; Axis < 3; ++Axis)
-    Grid[Axis] = divideCeil(uint64_t(Asked.grid[Axis]) * Asked.block[Axis], Rule.block[Axis]);
+  if (const json::Array *Own = Fields->getArray("by_shape"); // only where there are some
+      Own && !parseAll(Own, Rule.byShape, parseShapeBlock))
+    return std::nullopt;
+    Grid[Axis] = divideCeil(uint64_t(Asked.grid[Axis]) * Asked.block[Axis], Block[Axis]);
   return Grid;
 }
 
@@ -190,6 +203,13 @@ Expected<Profile> readProfile(const std::string &Path) {
     return fail("the profile " + Path + " has version " + Twine(Found) + ", this R3 reads up to " +
                 Twine(Version) + "; use the R3 that wrote it");
   Profile Read{Path, sha256(Text), {}};
+Dim3 blockUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
+  for (const ShapeBlock &Own : Rule.byShape)
+    if (Own.shape == Asked)
+      return Own.block;
+  return Rule.block;
+}
+
   const json::Array *Kernels = Fields->getArray("kernels");
   if (!Kernels)
     return fail("the profile " + Path + " is damaged: it has no list of kernels");

@@ -25,6 +25,16 @@ struct LaunchShape {
   uint64_t shared; ///< dynamic shared bytes
 };
 
+
+  bool operator==(const LaunchShape &Other) const {
+    return grid == Other.grid && block == Other.block && shared == Other.shared;
+  }
+};
+
+/// A block for the launches of one shape.
+struct ShapeBlock {
+  LaunchShape shape;
+  Dim3 block;
 /// A scalar argument and the values, as its bytes in memory order, for which a rule holds.
 struct ScalarGuard {
   uint32_t index;
@@ -40,6 +50,7 @@ struct LaunchRule {
   std::vector<ScalarGuard> scalars;
 };
 
+  std::vector<ShapeBlock> byShape; ///< shapes with a block of their own
 /// A scalar argument and its one value, as its bytes in memory order.
 struct ArgumentConstant {
   uint32_t index;
@@ -85,6 +96,9 @@ std::optional<Specialisation> parseSpecialisation(const llvm::json::Value &Value
 
 /// The grid that a launch gets under a rule.
 Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked);
+
+/// The block that a launch gets under a rule.
+Dim3 blockUnder(const LaunchRule &Rule, const LaunchShape &Asked);
 
 } // namespace r3
 

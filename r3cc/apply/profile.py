@@ -41,12 +41,25 @@ class Guard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scalars: tuple[Scalar, ...] = ()
 
 
-class LaunchRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ShapeBlock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A block for the launches of one shape."""
+
+    shape: Shape
+    block: Dim3
+
+
+class LaunchRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Launch dimensions instead of the application's; a derived grid covers the threads asked for on each axis."""
 
     block: Dim3
     grid: Literal["derived"] | Dim3
     guard: Guard
+    by_shape: tuple[ShapeBlock, ...] = ()
+    """Shapes of the guard that get a block of their own instead of ``block``."""
+
+    def block_for(self, shape: Shape) -> Dim3:
+        """The block that a launch of one of the guard's shapes gets."""
+        return next((each.block for each in self.by_shape if each.shape == shape), self.block)
 
 
 class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -73,7 +73,10 @@ def candidate_of(entry: Entry) -> Candidate:
     if entry.launch is not None:
         grid = None if entry.launch.grid == "derived" else entry.launch.grid
         shapes = tuple((each.grid, each.block, each.shared) for each in entry.launch.guard.shapes)
-        launch = LaunchConfiguration(grid=grid, block=entry.launch.block, shapes=shapes)
+        own = tuple(
+            ((each.shape.grid, each.shape.block, each.shape.shared), each.block) for each in entry.launch.by_shape
+        )
+        launch = LaunchConfiguration(grid=grid, block=entry.launch.block, shapes=shapes, by_shape=own)
     special = entry.specialised
     if special is None:
         return Candidate(entry.pipeline, codegen, launch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from r3cc.apply.profile import Constant, Guard, LaunchRule, Scalar, Shape, Specialised
+from r3cc.apply.profile import Constant, Guard, LaunchRule, Scalar, Shape, ShapeBlock, Specialised
 from r3cc.errors import R3Error
 from r3cc.replay.model import LaunchConfiguration, Specialisation
 from r3cc.store.model import Launch
@@ -29,7 +29,9 @@ def launch_rule(
     block = wanted.block or (blocks.pop() if len(blocks) == 1 else None)
     if block is None or wanted.shared is not None:
         raise R3Error("the launch configuration cannot be written as one rule")
-    return LaunchRule(block, wanted.grid or "derived", Guard(tuple(shapes), scalars))
+    own = dict(wanted.by_shape)
+    by_shape = [ShapeBlock(each, own[key]) for each in shapes if (key := (each.grid, each.block, each.shared)) in own]
+    return LaunchRule(block, wanted.grid or "derived", Guard(tuple(shapes), scalars), tuple(by_shape))
 
 
 def specialised(wanted: Specialisation, launches: Sequence[Launch]) -> Specialised | None:
@@ -49,12 +51,12 @@ def launched(rule: LaunchRule | None, shape: Shape) -> Shape | None:
         return shape
     if shape not in rule.guard.shapes:
         return None
-    grid = rule.grid
+    grid, block = rule.grid, rule.block_for(shape)
     if grid == "derived":
-        pairs = zip(shape.grid, shape.block, rule.block, strict=True)
+        pairs = zip(shape.grid, shape.block, block, strict=True)
         x, y, z = (-(-g * b // w) for g, b, w in pairs)
         grid = (x, y, z)
-    return Shape(grid, rule.block, shape.shared)
+    return Shape(grid, block, shape.shared)
 
 
 def takes(special: Specialised | None, bounds: str | None, shape: Shape) -> bool:

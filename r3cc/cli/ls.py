@@ -115,7 +115,8 @@ def profile_text(kernel: dict[str, Any]) -> str:
     parts = ["pipeline"] if kernel.get("pipeline") else []
     parts += [f"{key}={value}" for field in ("attributes", "module") for key, value in kernel.get(field, {}).items()]
     if kernel.get("launch"):
-        parts.append(f"block {human_dimensions(kernel['launch']['block'])}")
+        own = [f"{human_dimensions(each['block'])} for a shape" for each in kernel["launch"].get("by_shape", [])]
+        parts.append(f"block {', '.join([human_dimensions(kernel['launch']['block']), *own])}")
     if kernel.get("specialised"):
         parts.append(f"a second version for {version_text(kernel['specialised'])}")
     parts += kernel.get("notes", [])

@@ -157,6 +157,9 @@ def _print_space(space: SpaceSummary) -> None:
     for knob in (*space.knobs, *space.unit_knobs):
         table.add_row(knob.key, knob.scope, knob.numerics, Text(_values(knob)), knob.what)
     print_table(table)
+    together = [knob.key for knob in space.knobs if knob.with_block]
+    if together:
+        click.echo(f"chosen together with the block, from the first candidate on: {' '.join(together)}")
     if space.fixed_block is not None:
         click.echo(f"block: stays as recorded: {space.fixed_block}")
     for reason in space.left_out:

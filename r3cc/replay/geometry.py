@@ -13,9 +13,10 @@ def derive(launch: Launch, configuration: LaunchConfiguration) -> Geometry:
     A block without a grid derives the grid per axis so that the recorded threads are covered. A launch of a shape that
     the configuration is not for stays as recorded.
     """
-    if configuration.shapes and (launch.grid, launch.block, launch.shared) not in configuration.shapes:
+    shape = launch.grid, launch.block, launch.shared
+    if configuration.shapes and shape not in configuration.shapes:
         configuration = LaunchConfiguration()
-    block = configuration.block or launch.block
+    block = dict(configuration.by_shape).get(shape, configuration.block) or launch.block
     grid = configuration.grid or (cover(launch, block) if configuration.block else launch.grid)
     shared = launch.shared if configuration.shared is None else configuration.shared
     return Geometry(grid, block, shared)

@@ -55,6 +55,8 @@ class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
     shared: int | None = None
     shapes: tuple[LaunchShape, ...] = ()
     """The recorded shapes that it is for; launches of others stay as recorded. Empty: for all."""
+    by_shape: tuple[tuple[LaunchShape, Dim3], ...] = ()
+    """Recorded shapes, of those that it is for, with a block of their own instead of ``block``."""
 
 
 class Specialisation(msgspec.Struct, frozen=True, omit_defaults=True):

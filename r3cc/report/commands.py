@@ -54,6 +54,8 @@ def replay_command(report: SearchReport, kernel: KernelReport, candidate: Candid
         words += ["--l2", kernel.l2.value]
     samples = kernel.speedup.samples if kernel.speedup is not None else SAMPLES
     command = shlex.join([*words, "--samples", str(samples)])
+    if candidate.launch.by_shape:
+        return f"{command}  # the winner has other blocks for {len(candidate.launch.by_shape)} of the launch shapes"
     served = len(candidate.launch.shapes)
     return f"{command}  # the winner has this block for {served} of the launch shapes alone" if served else command
 

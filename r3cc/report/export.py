@@ -14,7 +14,7 @@ import msgspec
 
 from r3cc.replay.codegen import BuildOptions
 from r3cc.replay.events import Answer, AnyEvent, Begin, KernelPlan, Proposal, Result
-from r3cc.replay.model import Candidate, Evaluation, Status
+from r3cc.replay.model import Candidate, Dim3, Evaluation, Status
 from r3cc.store import Store
 from r3cc.store.demangle import base_name
 from r3cc.store.model import Module
@@ -85,6 +85,7 @@ def _configuration(candidate: Candidate) -> dict[str, Any]:
         value = getattr(candidate.launch, name)
         if value is not None:
             flat[name] = list(value) if isinstance(value, tuple) else value
+    flat |= {f"block for a grid of {_text(shape[0])}": list(block) for shape, block in candidate.launch.by_shape}
     if candidate.variant is not None:
         flat["variant"] = candidate.variant
     flat |= {f"argument {index}": value for index, value in candidate.specialisation.arguments}
@@ -179,11 +180,18 @@ def kernel_commands(module: Module, plan: KernelPlan, recording: str, candidate:
     arch = f"-arch={module.info['architecture']}"
     lines.append(shlex.join(["ptxas", arch, *build.ptxas, f"{base}.ptx", "-o", f"{base}.cubin"]))
     if candidate.launch.block is not None:
-        only = "".join(f", for a grid of {','.join(map(str, shape[0]))}" for shape in candidate.launch.shapes)
-        lines.append(f"# launched with blocks of {','.join(map(str, candidate.launch.block))}{only}")
+        only = "".join(f", for a grid of {_text(shape[0])}" for shape in candidate.launch.shapes)
+        own = "".join(
+            f"; of {_text(block)} for a grid of {_text(shape[0])}" for shape, block in candidate.launch.by_shape
+        )
+        lines.append(f"# launched with blocks of {_text(candidate.launch.block)}{only}{own}")
     return lines
 
 
 def file_stem(plan: KernelPlan) -> str:
+def _text(dimensions: Dim3) -> str:
+    return ",".join(map(str, dimensions))
+
+
     """``ns_step_int-0123456789ab``: a kernel's own files, whatever its name has in it."""
     return re.sub(r"\W+", "_", base_name(plan.demangled)).strip("_") + f"-{plan.kernel}"

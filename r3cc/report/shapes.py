@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from r3cc.replay.events import Answer, AnyEvent, Final, Result
-from r3cc.replay.model import Candidate, Dim3, Evaluation, ShapeTime, Status
+from r3cc.replay.model import Candidate, Dim3, Evaluation, LaunchConfiguration, ShapeTime, Status
 
 NOTABLE = 0.01
 """Costs below this part of the time are not worth a word."""
@@ -72,9 +72,12 @@ def _best(shape: ShapeTime, evaluations: Sequence[Evaluation]) -> ShapeWinner:
 
 
 class Restriction(msgspec.Struct, frozen=True):
-    """A winner whose block some launch shapes get and others don't."""
+    """A winner whose launch shapes do not all get the same block."""
 
     served: int
+    """Shapes that do not launch as recorded."""
+    blocks: int
+    """Different blocks that these get."""
     shapes: int
     cost: float
     """Part of the time by which the same block for all shapes is slower, as the search saw both."""
@@ -84,25 +87,41 @@ def restricted(kernel: str, events: Sequence[AnyEvent]) -> Restriction | None:
     """What the winner's block for every launch would cost; None where it is for every launch, or nobody measured it."""
     own = [event for event in events if getattr(event, "kernel", None) == kernel]
     result = next((event for event in own if isinstance(event, Result)), None)
-    if result is None or not result.candidate.launch.shapes:
+    if result is None or not (result.candidate.launch.shapes or result.candidate.launch.by_shape):
         return None
-    launch = msgspec.structs.replace(result.candidate.launch, shapes=())
-    single = msgspec.structs.replace(result.candidate, launch=launch)
+    launch = result.candidate.launch
     answers = [event.evaluation for event in own if isinstance(event, Answer)]
-    seen = {each.candidate: each for each in answers if each.status is Status.OK and each.ratio is not None}
-    winner, all_shapes = seen.get(result.candidate), seen.get(single)
-    if winner is None or all_shapes is None or winner.ratio is None or all_shapes.ratio is None:
+    valid = [each for each in answers if each.status is Status.OK and each.ratio is not None]
+    winner = next((each for each in valid if each.candidate == result.candidate), None)
+    single = [each.ratio.median for each in valid if each.ratio and is_single(each.candidate, result.candidate)]
+    if winner is None or winner.ratio is None or not single:
         return None
-    served = len(result.candidate.launch.shapes)
-    return Restriction(served, len(winner.by_shape), all_shapes.ratio.median / winner.ratio.median - 1)
+    shapes = len(winner.by_shape)
+    blocks = {launch.block, *(block for _, block in launch.by_shape)}
+    return Restriction(len(launch.shapes) or shapes, len(blocks), shapes, min(single) / winner.ratio.median - 1)
+
+
+def is_single(candidate: Candidate, winner: Candidate) -> bool:
+    """Whether a candidate is the winner but for launches, of which all get one of the winner's blocks."""
+    blocks = {winner.launch.block, *(block for _, block in winner.launch.by_shape)}
+    return _code(candidate) == _code(winner) and candidate.launch in {
+        LaunchConfiguration(block=each) for each in blocks
+    }
+
+
+def _code(candidate: Candidate) -> Candidate:
+    """A candidate without its launch, nor the bounds that follow from that."""
+    codegen = tuple(pair for pair in candidate.codegen if pair[0] != "maxntid")
+    return msgspec.structs.replace(candidate, launch=LaunchConfiguration(), codegen=codegen)
 
 
 def restriction_line(found: Restriction) -> str:
     """What to say of it."""
-    return (
-        f"the block is for {found.served} of {found.shapes} launch shapes, the others launch as recorded: "
-        f"one block for all would cost {found.cost:.1%} (as the search saw both)"
-    )
+    what = "the block is" if found.blocks == 1 else f"{found.blocks} blocks"
+    whom = f"for {found.served} of {found.shapes} launch shapes, the others launch as recorded"
+    if found.served == found.shapes:
+        whom = f"for {found.shapes} launch shapes"
+    return f"{what} {whom}: one block for all would cost {found.cost:.1%} (as the search saw both)"
 
 
 def line(found: SingleWinner | None) -> str | None:

@@ -82,6 +82,17 @@ def shapes_of(text: str) -> tuple[LaunchShape, ...]:
     return tuple((dimensions(grid), dimensions(block), int(shared)) for grid, block, shared in parts)
 
 
+def by_shape_text(blocks: Iterable[tuple[LaunchShape, Dim3]]) -> str:
+    """Launch shapes with their blocks as a value of ``BLOCK_BY_SHAPE``: shape=block, between spaces."""
+    return " ".join(f"{shapes_text([shape])}={','.join(map(str, block))}" for shape, block in blocks)
+
+
+def by_shape_of(text: str) -> tuple[tuple[LaunchShape, Dim3], ...]:
+    """The launch shapes with their blocks that a value of ``BLOCK_BY_SHAPE`` means."""
+    parts = [each.split("=") for each in text.split()]
+    return tuple((shapes_of(shape)[0], dimensions(block)) for shape, block in parts)
+
+
 def volume(block: Dim3) -> int:
     """Threads of a block."""
     return block[0] * block[1] * block[2]

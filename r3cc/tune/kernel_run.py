@@ -10,7 +10,7 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import Answer, Incumbent, KernelPlan, Lost, Proposal
 from r3cc.replay.model import Evaluation, Race, Status, TimingPlan
 from r3cc.tune.budget import Allowance
-from r3cc.tune.by_shape import restrict
+from r3cc.tune.by_shape import apart
 from r3cc.tune.finals import RETRIES
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
@@ -55,8 +55,8 @@ class KernelRun:
         return self._stop_reason() or "exhausted"
 
     def simplify(self) -> None:
-        """Take away from the winner what it does not need, and its block from shapes that it does not serve."""
-        restrict(self._search, lambda genotype: self._judge(SHAPES, genotype))
+        """Give each launch shape the block that serves it, and take away from the winner what it does not need."""
+        apart(self._search, lambda genotype: self._judge(SHAPES, genotype))
         simplify(self._search, lambda genotype: self._judge(MINIMIZE, genotype))
 
     def _take_answers(self) -> None:

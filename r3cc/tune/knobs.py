@@ -41,6 +41,8 @@ BLOCK = "block"
 """Key of the block-shape knob, the one that is not a key of ``Candidate.codegen``."""
 BLOCK_FOR = "block-for"
 """Key beside ``BLOCK``: the recorded launch shapes that get the block, where it does not pay for all of them."""
+BLOCK_BY_SHAPE = "block-by-shape"
+"""Key beside ``BLOCK``: recorded launch shapes that get a block of their own."""
 LAUNCHED = "launched"
 """Value of ``maxntid``: the block that the candidate launches."""
 

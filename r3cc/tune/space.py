@@ -10,10 +10,10 @@ from r3cc.llvm import KernelDescription
 from r3cc.replay.codegen import Options
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
-from r3cc.tune.blocks import Shape, block_is_fixed, block_knob, dimensions, shapes_of, volume
+from r3cc.tune.blocks import Shape, block_is_fixed, block_knob, by_shape_of, dimensions, shapes_of, volume
 from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, PRESETS, BasePipeline, Edit, Insert, Preset, Swap
 from r3cc.tune.genotype import Genotype
-from r3cc.tune.knobs import BLOCK, BLOCK_FOR, Knob
+from r3cc.tune.knobs import BLOCK, BLOCK_BY_SHAPE, BLOCK_FOR, Knob
 from r3cc.tune.passes import Vocabulary
 from r3cc.tune.specialisation import PREFIX, Constants
 
@@ -68,17 +68,19 @@ class Space:
         knobs = dict((*self.unit_values, *genotype.knobs))
         block = dimensions(knobs.pop(BLOCK)) if BLOCK in knobs else None
         only = shapes_of(knobs.pop(BLOCK_FOR, ""))
+        own = by_shape_of(knobs.pop(BLOCK_BY_SHAPE, ""))
         special = [key for key in knobs if key.startswith(PREFIX)]
         for key in special:
             del knobs[key]
         if "maxntid" in knobs or "minctasm" in knobs:  # ptxas ignores minctasm without maxntid
-            blocks: list[Dim3] = [block or self._recorded_block(), *(each.block for each in self.shapes if only)]
+            blocks: list[Dim3] = [block or self._recorded_block(), *(each for _, each in own)]
+            blocks += [each.block for each in self.shapes if only]
             largest = max(blocks, key=volume)
             knobs["maxntid"] = ",".join(map(str, largest))
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,
             codegen=tuple(sorted((*knobs.items(), *(EXPANDED_OPTIONS if _expanded(pipeline) else ())))),
-            launch=LaunchConfiguration(block=block, shapes=only if block else ()),
+            launch=LaunchConfiguration(block=block, shapes=only if block else (), by_shape=own if block else ()),
             specialisation=self.constants.chosen(special, self.shapes, block),
         )
 
@@ -105,6 +107,11 @@ class Space:
         key, value = knob
         if key == BLOCK_FOR:
             return f"the block for {len(shapes_of(value))} of {len(self.shapes)} launch shapes alone"
+        if key == BLOCK_BY_SHAPE:
+            return ", ".join(
+                f"block={','.join(map(str, block))} for a grid of {','.join(map(str, shape[0]))}"
+                for shape, block in by_shape_of(value)
+            )
         if not key.startswith(PREFIX):
             return f"{key}={value}"
         arguments = {f"{PREFIX}{index}": text for index, _, text in self.constants.arguments}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from r3cc.apply.coverage import Coverage, coverage
-from r3cc.apply.profile import Constant, Guard, LaunchRule, Scalar, Shape, Specialised
+from r3cc.apply.profile import Constant, Guard, LaunchRule, Scalar, Shape, ShapeBlock, Specialised
 from r3cc.apply.recheck import candidate_of, reached
 from r3cc.apply.rules import beyond, launch_rule, launched, specialised, takes
 from r3cc.errors import R3Error
@@ -28,6 +28,8 @@ def test_a_rule_changes_the_shapes_of_its_guard_alone() -> None:
     assert launched(RULE, Shape((8, 1, 1), (128, 1, 1), 0)) == Shape((16, 1, 1), (64, 1, 1), 0)
     assert launched(RULE, Shape((9, 1, 1), (128, 1, 1), 0)) is None
     assert launched(None, Shape((9, 1, 1), (128, 1, 1), 0)) == Shape((9, 1, 1), (128, 1, 1), 0)
+    own = msgspec.structs.replace(RULE, by_shape=(ShapeBlock(RULE.guard.shapes[0], (32, 1, 1)),))
+    assert launched(own, Shape((8, 1, 1), (128, 1, 1), 0)) == Shape((32, 1, 1), (32, 1, 1), 0)
     given = msgspec.structs.replace(RULE, grid=(3, 1, 1))
     assert launched(given, Shape((8, 1, 1), (128, 1, 1), 0)) == Shape((3, 1, 1), (64, 1, 1), 0)
 

@@ -1,21 +1,36 @@
 """A block that serves some launch shapes and not others is kept for those that it serves."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from r3cc.apply.rules import launch_rule
+from r3cc.apply.profile import Shape as ProfileShape
+from r3cc.apply.profile import ShapeBlock
+from r3cc.apply.rules import launch_rule, launched
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import decode_event
 from r3cc.replay.geometry import derive
-from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, ShapeTime, Status, TimingPlan
+from r3cc.replay.model import (
+    Candidate,
+    Evaluation,
+    Interval,
+    LaunchConfiguration,
+    LaunchShape,
+    ShapeTime,
+    Status,
+    TimingPlan,
+)
 from r3cc.report.shapes import restricted, restriction_line
 from r3cc.store.eventlog import EventLog, read_events
-from r3cc.tune.blocks import Shape, shapes_of, shapes_text
+from r3cc.tune.blocks import Shape, by_shape_of, by_shape_text, shapes_of, shapes_text
 from r3cc.tune.budget import Limits
 from r3cc.tune.edits import BasePipeline
+from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
+from r3cc.tune.knobs import BLOCK as BLOCK_KEY
+from r3cc.tune.knobs import BLOCK_BY_SHAPE, KERNEL_KNOBS
 from r3cc.tune.passes import vocabulary
 from r3cc.tune.search import Target, Tuner
 from r3cc.tune.space import Space
@@ -25,7 +40,7 @@ from tests.tune.synthetic import BASE_TEXT, LISTING, SyntheticEvaluator, describ
 
 BLOCK = (128, 1, 1)
 LARGE, SMALL = ((4096, 1, 1), BLOCK, 0), ((16, 1, 1), BLOCK, 0)
-TIMES = {LARGE: 900.0, SMALL: 600.0}
+TIMES: dict[LaunchShape, float] = {LARGE: 900.0, SMALL: 600.0}
 """The baseline's part of the time in each shape's launches."""
 
 
@@ -40,8 +55,10 @@ def ratio(launch: LaunchConfiguration, shape: tuple[object, ...]) -> float:
 class Shaped(SyntheticEvaluator):
     """Times by shape."""
 
+    ratio = staticmethod(ratio)
+
     def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
-        parts = {shape: ratio(candidate.launch, shape) for shape in TIMES}
+        parts = {shape: self.ratio(candidate.launch, shape) for shape in TIMES}
         whole = sum(TIMES[shape] * part for shape, part in parts.items()) / sum(TIMES.values())
         times = Interval(1e6 * whole, 0.999e6 * whole, 1.001e6 * whole, 20)
         return Evaluation(
@@ -54,6 +71,18 @@ class Shaped(SyntheticEvaluator):
             launches=2,
             by_shape=tuple(ShapeTime(*shape, 1.0, TIMES[shape], part) for shape, part in parts.items()),
         )
+
+
+class Disagreeing(Shaped):
+    """Each shape has a block of its own that it likes, and none that serves both."""
+
+    @staticmethod
+    def ratio(launch: LaunchConfiguration, shape: LaunchShape) -> float:
+        block = dict(launch.by_shape).get(shape, launch.block)
+        if block is None or (launch.shapes and shape not in launch.shapes):
+            return 1.0
+        likes = 512 if shape == LARGE else 32
+        return 0.6 + 0.2 * abs(math.log2(block[0] / likes))
 
 
 def tuned(log: Path, opener: Callable[[], Evaluator]) -> list[object]:
@@ -75,6 +104,41 @@ def test_the_winner_has_its_block_for_the_shapes_that_it_serves(tmp_path: Path) 
     assert "1 of 2" in restriction_line(found)
 
 
+def test_each_shape_gets_the_block_that_serves_it(tmp_path: Path) -> None:
+    events = tuned(tmp_path / "log", Disagreeing)
+    (result,) = [event for event in events if type(event).__name__ == "Result"]
+    launch = result.candidate.launch
+    assert launch.block == (512, 1, 1) and launch.by_shape == ((SMALL, (32, 1, 1)),) and launch.shapes == ()
+    assert "block=32,1,1 for a grid of 16,1,1" in result.changes
+    assert abs(result.speedup.median - 1 / 0.6) < 0.01
+    found = restricted("abc", events)
+    single = (900 * 0.6 + 600 * (0.6 + 0.2 * 4)) / 1500
+    assert found is not None and abs(found.cost - (single / 0.6 - 1)) < 0.01
+    assert "2 blocks for 2 launch shapes" in restriction_line(found)
+
+
+def test_the_rule_says_which_shape_gets_which_block() -> None:
+    wanted = LaunchConfiguration(block=(256, 1, 1), by_shape=((SMALL, (32, 1, 1)),))
+    large, small = (
+        make_launch([], [], b"", (), grid=grid, block=block, launch=f"host-1-0/{grid[0]}") for grid, block, _ in TIMES
+    )
+    assert (derive(large, wanted).block, derive(small, wanted).block) == ((256, 1, 1), (32, 1, 1))
+    assert derive(small, wanted).grid == (64, 1, 1)
+    rule = launch_rule(wanted, [large, small])
+    assert rule is not None and rule.by_shape == (ShapeBlock(ProfileShape(*SMALL), (32, 1, 1)),)
+    assert launched(rule, ProfileShape(*SMALL)) == ProfileShape((64, 1, 1), (32, 1, 1), 0)
+    assert launched(rule, ProfileShape(*LARGE)) == ProfileShape((2048, 1, 1), (256, 1, 1), 0)
+
+
+def test_bounds_hold_every_shapes_block() -> None:
+    shapes = [Shape(grid, block, shared) for grid, block, shared in (SMALL, LARGE)]
+    space = Space(BasePipeline(BASE_TEXT), vocabulary(LISTING), KERNEL_KNOBS, describe(), shapes)
+    knobs = {BLOCK_KEY: "64,1,1", BLOCK_BY_SHAPE: by_shape_text([(LARGE, (256, 1, 1))]), "maxntid": "launched"}
+    candidate = space.candidate(Genotype((), tuple(sorted(knobs.items()))))
+    assert dict(candidate.codegen)["maxntid"] == "256,1,1"
+    assert candidate.launch == LaunchConfiguration(block=(64, 1, 1), by_shape=((LARGE, (256, 1, 1)),))
+
+
 def test_only_launches_of_these_shapes_get_the_block() -> None:
     wanted = LaunchConfiguration(block=(256, 1, 1), shapes=(LARGE,))
     large, small = (
@@ -88,5 +152,7 @@ def test_only_launches_of_these_shapes_get_the_block() -> None:
 
 def test_shapes_have_a_text() -> None:
     assert shapes_of(shapes_text((LARGE, SMALL))) == (LARGE, SMALL)
-    assert shapes_of("") == ()
+    assert shapes_of("") == by_shape_of("") == ()
+    blocks = ((LARGE, (64, 2, 1)), (SMALL, (32, 1, 1)))
+    assert by_shape_of(by_shape_text(blocks)) == blocks
     assert msgspec.json.encode(LaunchConfiguration(block=BLOCK)) == b'{"block":[128,1,1]}', "ids stay as they were"

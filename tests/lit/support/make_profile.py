@@ -29,18 +29,24 @@ def numbers(text):
     return tuple(int(part) for part in text.split(","))
 
 
+def shape(text):
+    grid, block, shared = text.split("/")
+    return profile.Shape(numbers(grid), numbers(block), int(shared))
+
+
 def launch_rule(options):
     if "block" not in options:
         return None
-    grid, block, shared = options.pop("shape").split("/")
-    shapes = (profile.Shape(numbers(grid), numbers(block), int(shared)),)
+    shapes = tuple(map(shape, options.pop("shape").split("+")))
+    own = [each.split(":") for each in options.pop("own", "").split("+") if each]
     scalars = ()
     if "scalar" in options:
         index, size, values = options.pop("scalar").split(":")
         scalars = (profile.Scalar(int(index), 0, int(size), tuple(values.split(","))),)
     given = options.pop("grid", None)
     rule = profile.Guard(shapes, scalars)
-    return profile.LaunchRule(numbers(options.pop("block")), numbers(given) if given else "derived", rule)
+    by_shape = tuple(profile.ShapeBlock(shape(asked), numbers(block)) for asked, block in own)
+    return profile.LaunchRule(numbers(options.pop("block")), numbers(given) if given else "derived", rule, by_shape)
 
 
 def specialised(options):

@@ -22,6 +22,15 @@
 // SCALAR-NEXT: n=2 grid 3,2,1 block 256,1,1 shared 256
 // SCALAR-NEXT: n=1 grid 10,6,1 block 64,4,1 shared 128
 
+// A shape may have a block of its own.
+// RUN: env R3_PREFIX=%r3_prefix %python %S/../support/make_profile.py %t.so %t.json fill block=96,2,1 shape=10,6,1/64,4,1/256+10,7,1/64,4,1/256 own=10,7,1/64,4,1/256:32,7,1
+// RUN: %{run} | FileCheck %s --check-prefix=OWN
+// OWN:      n=1 grid 7,12,1 block 96,2,1 shared 256
+// OWN-NEXT: n=2 grid 7,12,1 block 96,2,1 shared 256
+// OWN-NEXT: n=1 grid 10,6,1 block 64,4,1 shared 128
+// OWN-NEXT: n=1 grid 20,4,1 block 32,7,1 shared 256
+// OWN-NEXT: n=1 grid 10,6,1 block 128,4,1 shared 256
+
 // A rule that not every architecture has can't be one: all of them run the same host code.
 // RUN: %r3_clangxx %minicuda --offload-arch=sm_90 --offload-arch=sm_80 -O2 --r3-use=%t.json -c %s -o %t.tuned.o 2>&1 | FileCheck %s --check-prefix=TWO
 // TWO: r3: warning: {{.*}}: fill(int, float*) keeps its launch dimensions: the profile has no launch rule that holds for all architectures of the unit
