@@ -8,6 +8,7 @@
 #include "replay/parse.h"
 #include "replay/result.h"
 #include "replay/specialise.h"
+#include "replay/tables.h"
 
 #include "llvm/Config/llvm-config.h"
 
@@ -60,6 +61,11 @@ R3_EXPORT r3_result *r3_link(const uint8_t *Bitcode, size_t Size, const char *Re
 R3_EXPORT r3_result *r3_specialise(const uint8_t *Bitcode, size_t Size, const char *Request) {
   return answer(Request, parseSpecialiseRequest,
                 [&](const SpecialiseRequest &R) { return specialiseKernel(ArrayRef(Bitcode, Size), R); });
+}
+
+R3_EXPORT r3_result *r3_tables(const uint8_t *Bitcode, size_t Size, const char *Request) {
+  return answer(Request, parseKernelRequest,
+                [&](const KernelRequest &R) { return findTables(ArrayRef(Bitcode, Size), R); });
 }
 
 R3_EXPORT r3_result *r3_parse_pipeline(const char *Request) {

@@ -253,6 +253,7 @@ Expected<SpecialiseRequest> parseSpecialiseRequest(StringRef JSON) {
     F.optional("arguments", Request.Arguments);
     F.optional("block", Request.Block);
     F.optional("grid", Request.Grid);
+    F.optional("tables", Request.Tables);
   };
   if (Error E = readRequest(JSON, "specialise request", Read))
     return E;

@@ -52,13 +52,14 @@ struct KernelRequest {
   std::string Kernel;
 };
 
-/// {"kernel": name, "arguments": ["0=10270000", …], "block": "128,1,1", "grid": "64,1,1"}, all but kernel
-/// optional.
+/// {"kernel": name, "arguments": ["0=10270000", …], "block": "128,1,1", "grid": "64,1,1",
+/// "tables": ["@name=0000803f", "2+16=0000803f", …]}, all but kernel optional.
 struct SpecialiseRequest {
   std::string Kernel;
   std::vector<std::string> Arguments;
   std::optional<std::string> Block;
   std::optional<std::string> Grid;
+  std::vector<std::string> Tables; ///< replay/tables.h
 };
 
 /// {"triple", "cpu"} and, for r3_parse_pipeline, {"pipeline"}.

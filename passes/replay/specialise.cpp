@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "replay/specialise.h"
 
+#include "replay/content.h"
 #include "replay/module.h"
+#include "replay/tables.h"
 
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 
 using namespace llvm;
@@ -14,20 +15,40 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-/// The constant of a scalar type whose bytes in memory, lowest first, are these; null where there is none.
-Constant *constantOf(Type *T, StringRef Bytes, const DataLayout &Layout) {
-  if (!T->isIntegerTy() && !T->isFloatingPointTy())
-    return nullptr;
-  if (Layout.getTypeStoreSize(T).getFixedValue() != Bytes.size() || Bytes.size() > sizeof(uint64_t))
-    return nullptr;
-  uint64_t Bits = 0;
-  for (char Byte : reverse(Bytes))
-    Bits = Bits << 8 | static_cast<uint8_t>(Byte);
-  unsigned Width = T->getPrimitiveSizeInBits();
-  APInt Value = APInt(64, Bits).trunc(Width);
-  if (T->isIntegerTy())
-    return ConstantInt::get(T, Value);
-  return ConstantFP::get(T->getContext(), APFloat(T->getFltSemantics(), Value));
+/// The value of an argument's type with exactly these bytes; null where there is none.
+Constant *exactly(Type *T, StringRef Bytes, const DataLayout &Layout) {
+  bool IsScalar = T->isIntegerTy() || T->isFloatingPointTy();
+  uint64_t Size = (IsScalar ? Layout.getTypeStoreSize(T) : Layout.getTypeAllocSize(T)).getFixedValue();
+  return Size == Bytes.size() && !holdsPointers(T) ? constantFrom(T, Bytes, Layout) : nullptr;
+}
+
+GlobalVariable *variableWith(Module &M, Constant *Content, StringRef Name, unsigned Space) {
+  auto *Variable =
+      new GlobalVariable(M, Content->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage, Content,
+                         Name, nullptr, GlobalValue::NotThreadLocal, Space);
+  Variable->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  return Variable;
+}
+
+/// A struct passed by value is the kernel's own copy, which it may change: it gets one of the constants.
+void fixStruct(Argument &Parameter, Constant *Content) {
+  Function &Kernel = *Parameter.getParent();
+  Module &M = *Kernel.getParent();
+  const DataLayout &Layout = M.getDataLayout();
+  unsigned Space = Parameter.getType()->getPointerAddressSpace();
+  bool IsOwn = Parameter.hasByValAttr();
+  GlobalVariable *Fixed = variableWith(M, Content, Kernel.getName().str() + "_fixed",
+                                       IsOwn ? Layout.getDefaultGlobalsAddressSpace() : Space);
+  Align Known = std::max(Layout.getABITypeAlign(Content->getType()), Parameter.getParamAlign().valueOrOne());
+  Fixed->setAlignment(Known);
+  if (!IsOwn)
+    return Parameter.replaceAllUsesWith(Fixed);
+  IRBuilder<> Builder(&*Kernel.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  AllocaInst *Copy = Builder.CreateAlloca(Content->getType(), Layout.getAllocaAddrSpace());
+  Copy->setAlignment(Known);
+  Copy->moveBefore(Kernel.getEntryBlock().begin());
+  Builder.CreateMemCpy(Copy, Known, Fixed, Known, Layout.getTypeAllocSize(Content->getType()));
+  Parameter.replaceAllUsesWith(Builder.CreatePointerBitCastOrAddrSpaceCast(Copy, Parameter.getType()));
 }
 
 /// "2=10270000": a parameter's index and its bytes.
@@ -39,11 +60,18 @@ Error fixArgument(Function &Kernel, StringRef Text) {
     return makeError(R3_BAD_REQUEST,
                      "\"" + Text + "\" is no parameter of " + Kernel.getName() + " with its bytes in hex");
   Argument *Parameter = Kernel.getArg(Index);
-  Constant *Value = constantOf(Parameter->getType(), Bytes, Kernel.getParent()->getDataLayout());
+  Type *Struct =
+      Parameter->getParamByValType() ? Parameter->getParamByValType() : Parameter->getParamByRefType();
+  Constant *Value =
+      exactly(Struct ? Struct : Parameter->getType(), Bytes, Kernel.getParent()->getDataLayout());
   if (!Value)
-    return makeError(R3_BAD_REQUEST, "parameter " + Number + " of " + Kernel.getName() + " is no scalar of " +
+    return makeError(R3_BAD_REQUEST, "parameter " + Number + " of " + Kernel.getName() +
+                                         " is no scalar and no struct without pointers of " +
                                          Twine(Bytes.size()) + " bytes");
-  Parameter->replaceAllUsesWith(Value);
+  if (Struct)
+    fixStruct(*Parameter, Value);
+  else
+    Parameter->replaceAllUsesWith(Value);
   return Error::success();
 }
 
@@ -99,6 +127,15 @@ Expected<Product> specialiseKernel(ArrayRef<uint8_t> Bitcode, const SpecialiseRe
   if (Error E = fixDimensions(**M, "llvm.nvvm.read.ptx.sreg.ntid.", Request.Block))
     return E;
   if (Error E = fixDimensions(**M, "llvm.nvvm.read.ptx.sreg.nctaid.", Request.Grid))
+    return E;
+  std::vector<Table> Tables;
+  for (const std::string &Text : Request.Tables) {
+    Expected<Table> Parsed = parseTable(Text);
+    if (!Parsed)
+      return Parsed.takeError();
+    Tables.push_back(std::move(*Parsed));
+  }
+  if (Error E = fixTables(**M, **Kernel, Tables))
     return E;
   Product Result;
   Result.Output = writeModule(**M);

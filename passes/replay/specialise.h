@@ -12,8 +12,9 @@
 namespace r3 {
 
 /// Bitcode of the module, which holds that kernel alone, with the request's values in place of scalar
-/// arguments and of the launch dimensions that are read. Parameters keep their layout. R3_BAD_REQUEST for an
-/// argument that is no scalar of that size.
+/// arguments, of structs passed by value and of the launch dimensions that are read, and with its tables
+/// (replay/tables.h). Parameters keep their layout. R3_BAD_REQUEST for an argument that is no such value of
+/// that size.
 llvm::Expected<Product> specialiseKernel(llvm::ArrayRef<uint8_t> Bitcode, const SpecialiseRequest &Request);
 
 } // namespace r3

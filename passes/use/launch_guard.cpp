@@ -158,19 +158,29 @@ private:
   }
 
   Value *isOneOf(uint32_t Index, ArrayRef<std::string> Values) {
-    unsigned Width = 8 * Values.front().size();
     Value *Slot = Builder.CreateConstInBoundsGEP1_32(Builder.getPtrTy(), Target.arguments(), Index);
     Value *Address = Builder.CreateLoad(Builder.getPtrTy(), Slot);
-    Type *Bits = Builder.getIntNTy(Width);
-    Value *Argument = Builder.CreateAlignedLoad(Bits, Address, Align(1));
     Value *Any = Builder.getFalse();
-    for (const std::string &Bytes : Values) {
-      APInt Wanted(Width, 0);
-      for (size_t Byte = 0; Byte < Bytes.size(); ++Byte)
-        Wanted.insertBits(static_cast<uint8_t>(Bytes[Byte]), 8 * Byte, 8);
-      Any = Builder.CreateOr(Any, Builder.CreateICmpEQ(Argument, ConstantInt::get(Bits, Wanted)));
-    }
+    for (const std::string &Bytes : Values)
+      Any = Builder.CreateOr(Any, holds(Address, Bytes));
     return Any;
+  }
+
+  /// Whether the argument at Address has these bytes.
+  Value *holds(Value *Address, StringRef Bytes) {
+    constexpr size_t Word = 8;
+    Value *All = Builder.getTrue();
+    for (size_t At = 0; At < Bytes.size(); At += Word) {
+      StringRef Part = Bytes.substr(At, Word);
+      APInt Wanted(8 * Part.size(), 0);
+      for (size_t Byte = 0; Byte < Part.size(); ++Byte)
+        Wanted.insertBits(static_cast<uint8_t>(Part[Byte]), 8 * Byte, 8);
+      Type *Bits = Builder.getIntNTy(Wanted.getBitWidth());
+      Value *Place = Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Address, At);
+      Value *Found = Builder.CreateAlignedLoad(Bits, Place, Align(1));
+      All = Builder.CreateAnd(All, Builder.CreateICmpEQ(Found, ConstantInt::get(Bits, Wanted)));
+    }
+    return All;
   }
 
   const Stub &Target;

@@ -11,7 +11,7 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-constexpr int64_t Version = 2;
+constexpr int64_t Version = 3;
 
 Error fail(const Twine &Sentence) { return createStringError(inconvertibleErrorCode(), Sentence.str()); }
 
@@ -57,10 +57,31 @@ std::optional<ArgumentConstant> parseConstant(const json::Value &Value) {
   std::optional<StringRef> Text = Fields ? Fields->getString("value") : std::nullopt;
   ArgumentConstant Constant;
   if (!Index || *Index < 0 || !Text || !tryGetFromHex(*Text, Constant.bytes) || Constant.bytes.empty() ||
-      Constant.bytes.size() > 8)
+      Constant.bytes.size() > MaxTableBytes)
     return std::nullopt;
   Constant.index = static_cast<uint32_t>(*Index);
   return Constant;
+}
+
+std::optional<Table> parseTableFields(const json::Value &Value) {
+  const json::Object *Fields = Value.getAsObject();
+  std::optional<StringRef> Variable = Fields ? Fields->getString("variable") : std::nullopt,
+                           Content = Fields ? Fields->getString("value") : std::nullopt;
+  std::optional<int64_t> Argument = Fields ? Fields->getInteger("argument") : std::nullopt,
+                         Offset = Fields ? Fields->getInteger("offset") : std::nullopt;
+  Table Read;
+  if (!Content || !tryGetFromHex(*Content, Read.bytes) || Read.bytes.empty() ||
+      Read.bytes.size() > MaxTableBytes)
+    return std::nullopt;
+  if (Variable && !Variable->empty()) {
+    Read.variable = Variable->str();
+    return Read;
+  }
+  if (!Argument || *Argument < 0 || !Offset || *Offset < 0)
+    return std::nullopt;
+  Read.argument = static_cast<unsigned>(*Argument);
+  Read.offset = static_cast<uint64_t>(*Offset);
+  return Read;
 }
 
 std::optional<ScalarGuard> parseScalar(const json::Value &Value) {
@@ -160,6 +181,9 @@ std::optional<LaunchRule> parseLaunchRule(const json::Value &Value) {
   if (Derived == Rule.grid.has_value() || !parseAll(Guard->getArray("shapes"), Rule.shapes, parseShape) ||
       !parseAll(Guard->getArray("scalars"), Rule.scalars, parseScalar))
     return std::nullopt;
+  if (const json::Array *Own = Fields->getArray("by_shape"); // only where there are some
+      Own && !parseAll(Own, Rule.byShape, parseShapeBlock))
+    return std::nullopt;
   return Rule;
 }
 
@@ -167,6 +191,9 @@ std::optional<Specialisation> parseSpecialisation(const json::Value &Value) {
   const json::Object *Fields = Value.getAsObject();
   Specialisation Special;
   if (!Fields || !parseAll(Fields->getArray("arguments"), Special.arguments, parseConstant))
+    return std::nullopt;
+  if (const json::Array *Tables = Fields->getArray("tables"); // not in the files of version 2
+      Tables && !parseAll(Tables, Special.tables, parseTableFields))
     return std::nullopt;
   for (auto [Key, Extents] : {std::pair("block", &Special.block), std::pair("grid", &Special.grid)}) {
     const json::Value *Text = Fields->get(Key);
@@ -176,14 +203,18 @@ std::optional<Specialisation> parseSpecialisation(const json::Value &Value) {
   return Special;
 }
 
+Dim3 blockUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
+  for (const ShapeBlock &Own : Rule.byShape)
+    if (Own.shape == Asked)
+      return Own.block;
+  return Rule.block;
+}
+
 Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
   if (Rule.grid)
     return *Rule.grid;
   Dim3 Block = blockUnder(Rule, Asked), Grid;
   for (size_t Axis = 0; Axis < 3; ++Axis)
-  if (const json::Array *Own = Fields->getArray("by_shape"); // only where there are some
-      Own && !parseAll(Own, Rule.byShape, parseShapeBlock))
-    return std::nullopt;
     Grid[Axis] = divideCeil(uint64_t(Asked.grid[Axis]) * Asked.block[Axis], Block[Axis]);
   return Grid;
 }
@@ -203,13 +234,6 @@ Expected<Profile> readProfile(const std::string &Path) {
     return fail("the profile " + Path + " has version " + Twine(Found) + ", this R3 reads up to " +
                 Twine(Version) + "; use the R3 that wrote it");
   Profile Read{Path, sha256(Text), {}};
-Dim3 blockUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
-  for (const ShapeBlock &Own : Rule.byShape)
-    if (Own.shape == Asked)
-      return Own.block;
-  return Rule.block;
-}
-
   const json::Array *Kernels = Fields->getArray("kernels");
   if (!Kernels)
     return fail("the profile " + Path + " is damaged: it has no list of kernels");

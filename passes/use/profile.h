@@ -4,6 +4,8 @@
 #ifndef R3_USE_PROFILE_H
 #define R3_USE_PROFILE_H
 
+#include "replay/tables.h"
+
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -23,8 +25,6 @@ struct LaunchShape {
   Dim3 grid;
   Dim3 block;
   uint64_t shared; ///< dynamic shared bytes
-};
-
 
   bool operator==(const LaunchShape &Other) const {
     return grid == Other.grid && block == Other.block && shared == Other.shared;
@@ -35,6 +35,8 @@ struct LaunchShape {
 struct ShapeBlock {
   LaunchShape shape;
   Dim3 block;
+};
+
 /// A scalar argument and the values, as its bytes in memory order, for which a rule holds.
 struct ScalarGuard {
   uint32_t index;
@@ -48,10 +50,10 @@ struct LaunchRule {
   std::optional<Dim3> grid; ///< none: derived per axis
   std::vector<LaunchShape> shapes;
   std::vector<ScalarGuard> scalars;
+  std::vector<ShapeBlock> byShape; ///< shapes with a block of their own
 };
 
-  std::vector<ShapeBlock> byShape; ///< shapes with a block of their own
-/// A scalar argument and its one value, as its bytes in memory order.
+/// A scalar argument, or a struct passed by value, and its one value, as its bytes in memory order.
 struct ArgumentConstant {
   uint32_t index;
   std::string bytes;
@@ -62,6 +64,7 @@ struct Specialisation {
   std::vector<ArgumentConstant> arguments;
   std::optional<Dim3> block; ///< as launched, under the entry's launch rule
   std::optional<Dim3> grid;
+  std::vector<Table> tables; ///< the version itself looks whether they hold
 };
 
 /// One tuned kernel on one device.
@@ -94,11 +97,11 @@ std::optional<LaunchRule> parseLaunchRule(const llvm::json::Value &Value);
 /// Nothing where the value is no specialisation.
 std::optional<Specialisation> parseSpecialisation(const llvm::json::Value &Value);
 
-/// The grid that a launch gets under a rule.
-Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked);
-
 /// The block that a launch gets under a rule.
 Dim3 blockUnder(const LaunchRule &Rule, const LaunchShape &Asked);
+
+/// The grid that a launch gets under a rule.
+Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked);
 
 } // namespace r3
 

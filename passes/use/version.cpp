@@ -24,6 +24,17 @@ json::Value toJSON(const std::optional<Dim3> &Extents) {
   return json::Array{(*Extents)[0], (*Extents)[1], (*Extents)[2]};
 }
 
+json::Value toJSON(const Table &Of) {
+  json::Object Fields{{"size", Of.bytes.size()}, {"value", toHex(Of.bytes, true)}};
+  if (Of.variable.empty()) {
+    Fields["argument"] = Of.argument;
+    Fields["offset"] = Of.offset;
+  } else {
+    Fields["variable"] = Of.variable;
+  }
+  return Fields;
+}
+
 std::string textOf(const Dim3 &Extents) {
   return (Twine(Extents[0]) + "," + Twine(Extents[1]) + "," + Twine(Extents[2])).str();
 }
@@ -51,24 +62,29 @@ KernelVersion versionFor(const ProfileEntry &Entry, Function &Kernel) {
 }
 
 SpecialiseRequest specialiseRequest(StringRef Kernel, const KernelVersion &Version) {
-  SpecialiseRequest Request{Kernel.str(), {}, {}, {}};
+  SpecialiseRequest Request{Kernel.str(), {}, {}, {}, {}};
   for (const ArgumentConstant &Argument : Version.values.arguments)
     Request.Arguments.push_back(std::to_string(Argument.index) + "=" + toHex(Argument.bytes));
   if (Version.values.block)
     Request.Block = textOf(*Version.values.block);
   if (Version.values.grid)
     Request.Grid = textOf(*Version.values.grid);
+  for (const Table &Each : Version.values.tables)
+    Request.Tables.push_back(textOf(Each));
   return Request;
 }
 
 json::Value toJSON(const KernelVersion &Version) {
-  json::Array Arguments;
+  json::Array Arguments, Tables;
   for (const ArgumentConstant &Argument : Version.values.arguments)
     Arguments.push_back(json::Object{{"index", Argument.index}, {"value", toHex(Argument.bytes, true)}});
+  for (const Table &Each : Version.values.tables)
+    Tables.push_back(toJSON(Each));
   return json::Object{{"version", Version.name},
                       {"arguments", std::move(Arguments)},
                       {"block", toJSON(Version.values.block)},
                       {"grid", toJSON(Version.values.grid)},
+                      {"tables", std::move(Tables)},
                       {"threads", Version.threads ? json::Value(*Version.threads) : json::Value(nullptr)},
                       {"shared", Version.shared}};
 }

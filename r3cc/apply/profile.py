@@ -13,8 +13,8 @@ from r3cc.replay.model import Dim3, Interval
 from r3cc.store.whole_file import replace_whole
 
 FORMAT = "r3-profile"
-VERSION = 2
-"""Raised when an older reader could misread the file; 2 brought ``specialised``."""
+VERSION = 3
+"""Raised when an older reader could misread the file; 2 brought ``specialised``, 3 its ``tables``."""
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +63,7 @@ class LaunchRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A scalar argument and its one value, as bytes in hex, lowest first."""
+    """A scalar argument, or a struct passed by value, and its one value, as bytes in hex, lowest first."""
 
     index: int
     offset: int
@@ -71,16 +71,29 @@ class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     value: str
 
 
+class FixedTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Memory that the kernel only reads: a variable, or ``size`` bytes at ``offset`` behind an argument's pointer."""
+
+    size: int
+    value: str
+    """Content in hex."""
+    variable: str | None = None
+    """Mangled name."""
+    argument: int | None = None
+    offset: int | None = None
+
+
 class Specialised(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A second version of the kernel has the entry's pipeline, attributes and rule, and is launched where these hold.
 
     Its code takes them for constants. ``block`` and ``grid`` are what is launched, under the launch rule. An
-    ``attributes["maxntid"]`` guards it, too.
+    ``attributes["maxntid"]`` guards it, too. ``tables`` guard no launch: the version itself looks whether they hold.
     """
 
     arguments: tuple[Constant, ...] = ()
     block: Dim3 | None = None
     grid: Dim3 | None = None
+    tables: tuple[FixedTable, ...] = ()
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

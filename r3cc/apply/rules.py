@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from r3cc.apply.profile import Constant, Guard, LaunchRule, Scalar, Shape, ShapeBlock, Specialised
+from r3cc.apply.profile import Constant, FixedTable, Guard, LaunchRule, Scalar, Shape, ShapeBlock, Specialised
 from r3cc.errors import R3Error
-from r3cc.replay.model import LaunchConfiguration, Specialisation
+from r3cc.replay.model import LaunchConfiguration, Specialisation, Table
 from r3cc.store.model import Launch
 
 SHARED_WITHOUT_ASKING = 48 * 1024
@@ -42,7 +42,13 @@ def specialised(wanted: Specialisation, launches: Sequence[Launch]) -> Specialis
     arguments = tuple(
         Constant(index, places[index].offset, places[index].size, value) for index, value in wanted.arguments
     )
-    return Specialised(arguments, wanted.block, wanted.grid)
+    return Specialised(arguments, wanted.block, wanted.grid, tuple(map(_fixed_table, wanted.tables)))
+
+
+def _fixed_table(table: Table) -> FixedTable:
+    if table.variable:
+        return FixedTable(table.size, table.content, variable=table.variable)
+    return FixedTable(table.size, table.content, argument=table.argument, offset=table.offset)
 
 
 def launched(rule: LaunchRule | None, shape: Shape) -> Shape | None:

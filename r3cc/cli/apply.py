@@ -48,7 +48,9 @@ from r3cc.store.model import Dim3
 @click.option("--block", type=Dimensions(), help="Its block; the grid is derived to cover the recorded threads.")
 @click.option("--grid", type=Dimensions(), help="Its grid.")
 @click.option("--codegen", multiple=True, metavar="KEY=VALUE", help="A code-generation option; may be repeated.")
-@click.option("--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, `block`, `grid`.")
+@click.option(
+    "--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, a variable, `block`, `grid`."
+)
 @click.option("--samples", type=click.IntRange(min=1), default=31, show_default=True, help="Timed pairs.")
 def apply(
     store: Path,

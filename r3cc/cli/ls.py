@@ -128,6 +128,8 @@ def version_text(version: dict[str, Any]) -> str:
     """The guard of a kernel's second version: ``argument 0, block 128,1,1``."""
     parts = [f"argument {argument['index']}" for argument in version["arguments"]]
     parts += [f"{name} {human_dimensions(version[name])}" for name in ("block", "grid") if version[name]]
+    tables = version.get("tables", [])
+    parts += [each.get("variable") or f"what argument {each['argument']} points to" for each in tables]
     parts += [f"at most {version['threads']} threads a block"] if version["threads"] else []
     return ", ".join(parts)
 

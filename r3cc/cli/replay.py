@@ -49,7 +49,9 @@ FAILED = 1
 @click.option("--grid", type=Dimensions(), help="Grid.")
 @click.option("--variant", metavar="ID", help="Source variant from `r3 remix`.  [default: the recorded source]")
 @click.option("--codegen", multiple=True, metavar="KEY=VALUE", help="Code-generation option; may be repeated.")
-@click.option("--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, `block`, `grid`.")
+@click.option(
+    "--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, a variable, `block`, `grid`."
+)
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")

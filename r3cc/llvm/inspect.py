@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from r3cc.llvm.model import CompileRequest, ModuleDescription
+from r3cc.llvm.model import CompileRequest, ModuleDescription, TablesFound
 from r3cc.llvm.passes import Passes
 from r3cc.llvm.processes import OwnProcesses, answer_of
 
@@ -53,6 +53,11 @@ def kernel_identity(bitcode: bytes, kernel: str) -> KernelIdentity:
     return msgspec.json.decode(_in_process(_identify, bitcode, kernel), type=KernelIdentity)
 
 
+def kernel_tables(bitcode: bytes, kernel: str) -> TablesFound:
+    """What a kernel's code could take for constant, beside scalars."""
+    return msgspec.json.decode(_in_process(_tables, bitcode, kernel), type=TablesFound)
+
+
 def link_units(units: Sequence[bytes]) -> LinkedUnits:
     """The units of relocatable device code as one module. Raises R3Error where they don't fit together."""
     head, _, bitcode = _in_process(_link, tuple(units)).partition(b"\n")
@@ -75,6 +80,10 @@ def _identify(bitcode: bytes, kernel: str) -> bytes:
     passes = Passes()
     bounds = passes.describe(bitcode).kernel(kernel).max_threads
     return msgspec.json.encode(KernelIdentity(passes.kernel_digest(bitcode, kernel), bounds))
+
+
+def _tables(bitcode: bytes, kernel: str) -> bytes:
+    return msgspec.json.encode(Passes().tables(bitcode, kernel))
 
 
 def _compile(bitcode: bytes, kernel: str, request: CompileRequest) -> bytes:

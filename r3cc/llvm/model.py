@@ -92,6 +92,33 @@ class SpecialiseRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     block: str | None = None
     """``"128,1,1"``; so is ``grid``."""
     grid: str | None = None
+    tables: tuple[str, ...] = ()
+    """``"@name=<hex>"`` for a variable, ``"2+16=<hex>"`` for bytes behind argument 2."""
+
+
+class VariableTable(msgspec.Struct, frozen=True):
+    """A variable that no launch of the kernel changes before it reads it."""
+
+    name: str
+    size: int
+    """Bytes."""
+
+
+class MemoryTable(msgspec.Struct, frozen=True):
+    """Bytes behind a pointer argument of which the same is true."""
+
+    argument: int
+    offset: int
+    size: int
+
+
+class TablesFound(msgspec.Struct, frozen=True):
+    """What a kernel's code could take for constant, beside scalars."""
+
+    variables: tuple[VariableTable, ...] = ()
+    memory: tuple[MemoryTable, ...] = ()
+    values: tuple[int, ...] = ()
+    """Arguments that are structs without pointers, passed by value."""
 
 
 class CompileResult(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.llvm.model import CompileRequest, CompileResult, ModuleDescription, PassList, SpecialiseRequest
+from r3cc.llvm.model import CompileRequest, CompileResult, ModuleDescription, PassList, SpecialiseRequest, TablesFound
 from r3cc.toolchain.native import native_library
 
 LIBRARY = "libR3Passes.so"
@@ -82,6 +82,10 @@ class Passes:
     def specialise(self, bitcode: bytes, request: SpecialiseRequest) -> bytes:
         """Extracted bitcode with constants in place of what the request names."""
         return self._with_request(self._library.r3_specialise, bitcode, msgspec.json.encode(request))[0]
+
+    def tables(self, bitcode: bytes, kernel: str) -> TablesFound:
+        """What ``specialise`` takes for a kernel's tables and for its structs passed by value."""
+        return _decode(self._with_kernel(self._library.r3_tables, bitcode, kernel)[1], TablesFound)
 
     def compile(self, bitcode: bytes, request: CompileRequest) -> CompileResult:
         """PTX for a device module, an object for a host module; equal inputs give equal bytes."""
@@ -158,6 +162,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "r3_compile": (bitcode_call, ctypes.c_void_p),
         "r3_link": (bitcode_call, ctypes.c_void_p),
         "r3_specialise": (bitcode_call, ctypes.c_void_p),
+        "r3_tables": (bitcode_call, ctypes.c_void_p),
         "r3_lower_to_host": (bitcode_call, ctypes.c_void_p),
         "r3_host_without": (bitcode_call, ctypes.c_void_p),
         "r3_host_alone": (bitcode_call, ctypes.c_void_p),

@@ -59,15 +59,41 @@ class LaunchConfiguration(msgspec.Struct, frozen=True, omit_defaults=True):
     """Recorded shapes, of those that it is for, with a block of their own instead of ``block``."""
 
 
+class Table(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Memory that a kernel only reads, with the content that its code has for constants where it finds it."""
+
+    content: str
+    """Bytes in hex."""
+    variable: str = ""
+    """Its mangled name; empty: bytes behind an argument."""
+    argument: int = 0
+    """Index of the pointer."""
+    offset: int = 0
+    """Bytes behind where it points to."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.content) // 2
+
+    def __str__(self) -> str:
+        place = f"@{self.variable}" if self.variable else f"{self.argument}+{self.offset}"
+        return f"{place}={self.content}"
+
+
 class Specialisation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a kernel's code takes for granted: right only for launches that have it."""
+    """What a kernel's code takes for granted: right only for launches that have it.
+
+    Tables are the exception: the code looks itself whether they hold, and is right for all launches.
+    """
 
     arguments: tuple[tuple[int, str], ...] = ()
-    """Scalar parameters by index, sorted, with their bytes in hex, lowest first."""
+    """Scalar parameters and structs by value, by index, sorted, with their bytes in hex, lowest first."""
     block: Dim3 | None = None
     """Block that is launched."""
     grid: Dim3 | None = None
     """Grid that is launched."""
+    tables: tuple[Table, ...] = ()
 
 
 class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):

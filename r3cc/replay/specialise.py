@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.llvm.model import SpecialiseRequest
+from r3cc.llvm.inspect import kernel_tables
+from r3cc.llvm.model import SpecialiseRequest, TablesFound
 from r3cc.replay.geometry import derive
 from r3cc.replay.model import Candidate, Dim3, Specialisation
+from r3cc.replay.tables import RecordedTable, recorded_tables
 from r3cc.store import Store
 from r3cc.store.arguments import FORMATS, kernel_info
-from r3cc.store.demangle import base_name
+from r3cc.store.demangle import base_name, demangle
 from r3cc.store.model import Kernel, Launch
 
 DIMENSIONS = ("block", "grid")
@@ -27,6 +29,7 @@ def request_of(kernel: str, specialisation: Specialisation) -> SpecialiseRequest
         tuple(f"{index}={value}" for index, value in specialisation.arguments),
         _text(specialisation.block),
         _text(specialisation.grid),
+        tuple(map(str, specialisation.tables)),
     )
 
 
@@ -48,36 +51,76 @@ def guard_problem(candidate: Candidate, launch: Launch) -> str | None:
 def with_constants(
     candidate: Candidate, words: Sequence[str], store: Store, kernel: Kernel, recording: str | None
 ) -> Candidate:
-    """A candidate whose code takes for granted what ``words`` name: arguments by index or name, ``block``, ``grid``.
+    """A candidate whose code takes for granted what ``words`` name.
 
-    Their values are those of the recorded launches, block and grid as the candidate launches them. Raises R3Error for
-    what is no scalar, isn't there, or is not the same in all launches.
+    Words are arguments by index or name, variables, ``block`` and ``grid``. A pointer's name means the fixed places
+    behind it that the kernel reads. Values are those of the recorded launches, block and grid as the candidate
+    launches them. Raises R3Error for what can be no constant, isn't there, or is not the same in all launches.
     """
     if not words:
         return candidate
-    name = base_name(kernel.demangled)
-    parameters = kernel_info(store.module(kernel.module), kernel.name).get("parameters") or ()
-    launches = store.launches(kernel, recording)
-    launched = [derive(launch, candidate.launch) for launch in launches]
-    arguments = sorted(_fixed_argument(word, name, parameters, launches) for word in words if word not in DIMENSIONS)
+    known = _Known(store, kernel, recording)
+    launched = [derive(launch, candidate.launch) for launch in known.launches]
+    chosen = [known.constant(word) for word in words if word not in DIMENSIONS]
     special = Specialisation(
-        tuple(arguments),
-        _one("the block", name, {each.block for each in launched}) if "block" in words else None,
-        _one("the grid", name, {each.grid for each in launched}) if "grid" in words else None,
+        tuple(sorted(each for each in chosen if not isinstance(each, RecordedTable))),
+        _one("the block", known.name, {each.block for each in launched}) if "block" in words else None,
+        _one("the grid", known.name, {each.grid for each in launched}) if "grid" in words else None,
+        tuple(part for each in chosen if isinstance(each, RecordedTable) for part in each.parts),
     )
     return msgspec.structs.replace(candidate, specialisation=special)
 
 
-def _fixed_argument(
-    word: str, kernel: str, parameters: Sequence[Mapping[str, Any]], launches: Sequence[Launch]
-) -> tuple[int, str]:
-    names = [str(parameter.get("name", "")) for parameter in parameters]
-    index = int(word) if word.isdecimal() else names.index(word) if word in names else -1
-    if not 0 <= index < len(parameters):
-        raise R3Error(f"{kernel} has no argument '{word}'; its {len(parameters)} are numbered from 0")
-    if parameters[index].get("type") not in FORMATS:
-        raise R3Error(f"argument {word} of {kernel} is no scalar: it is a {parameters[index].get('type')}")
-    return index, _one(f"argument {word}", kernel, {argument_bytes(launch, index) for launch in launches})
+class _Known:
+    """What the recording tells of a kernel's arguments and memory."""
+
+    def __init__(self, store: Store, kernel: Kernel, recording: str | None) -> None:
+        self.name = base_name(kernel.demangled)
+        self.launches = store.launches(kernel, recording)
+        self._parameters = kernel_info(store.module(kernel.module), kernel.name).get("parameters") or ()
+        self._names = [str(parameter.get("name", "")) for parameter in self._parameters]
+        self._store, self._kernel = store, kernel
+
+    def constant(self, word: str) -> tuple[int, str] | RecordedTable:
+        """An argument with its bytes in hex, or a table."""
+        index = int(word) if word.isdecimal() else self._names.index(word) if word in self._names else -1
+        if not 0 <= index < len(self._parameters):
+            return self._variable(word)
+        if self._parameters[index].get("type") not in FORMATS:
+            found = self._find()
+            if index not in found.values:
+                return self._behind(index, word, found)
+        values = {argument_bytes(launch, index) for launch in self.launches}
+        return index, _one(f"argument {word}", self.name, values)
+
+    def _find(self) -> TablesFound:
+        return kernel_tables(self._store.bitcode(self._kernel.module), self._kernel.name)
+
+    def _variable(self, word: str) -> RecordedTable:
+        found = self._find()
+        names = [each.name for each in found.variables if word in (each.name, demangle(each.name))]
+        if not names:
+            raise R3Error(
+                f"{self.name} has no argument '{word}' (its {len(self._parameters)} are numbered from 0) and reads no "
+                "small variable of that name that no launch changes"
+            )
+        return self._recorded(found, f"@{names[0]}", f"{word}, which {self.name} reads,")
+
+    def _behind(self, index: int, word: str, found: TablesFound) -> RecordedTable:
+        if not any(each.argument == index for each in found.memory):
+            kind = self._parameters[index].get("type")
+            raise R3Error(
+                f"argument {word} of {self.name} is no scalar: it is a {kind}, and there is nothing at fixed places "
+                "behind it that every launch surely reads and leaves alone"
+            )
+        return self._recorded(found, f"*{index}", f"what {self.name} reads behind argument {word}")
+
+    def _recorded(self, found: TablesFound, place: str, what: str) -> RecordedTable:
+        tables = recorded_tables(found, self._names, self.launches, self._store)
+        for table in tables:
+            if table.place == place:
+                return table
+        raise R3Error(f"{what} is not the same in all recorded launches")
 
 
 def _one(what: str, kernel: str, values: set[Value]) -> Value:

@@ -89,6 +89,7 @@ def _configuration(candidate: Candidate) -> dict[str, Any]:
     if candidate.variant is not None:
         flat["variant"] = candidate.variant
     flat |= {f"argument {index}": value for index, value in candidate.specialisation.arguments}
+    flat |= dict(str(table).split("=") for table in candidate.specialisation.tables)
     return flat
 
 
@@ -188,10 +189,10 @@ def kernel_commands(module: Module, plan: KernelPlan, recording: str, candidate:
     return lines
 
 
-def file_stem(plan: KernelPlan) -> str:
 def _text(dimensions: Dim3) -> str:
     return ",".join(map(str, dimensions))
 
 
+def file_stem(plan: KernelPlan) -> str:
     """``ns_step_int-0123456789ab``: a kernel's own files, whatever its name has in it."""
     return re.sub(r"\W+", "_", base_name(plan.demangled)).strip("_") + f"-{plan.kernel}"

@@ -13,8 +13,9 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.farm.process import ProcessLost, SupervisedProcess
 from r3cc.llvm import KernelDescription
+from r3cc.llvm.model import TablesFound
 from r3cc.tune.edits import DEFAULT, BasePipeline
-from r3cc.tune.llvm_worker import KernelRequest, Refused, TargetAnswer, TargetRequest
+from r3cc.tune.llvm_worker import KernelRequest, Refused, TablesRequest, TargetAnswer, TargetRequest
 from r3cc.tune.passes import Vocabulary, vocabulary
 
 MODULE = "r3cc.tune.llvm_worker"
@@ -56,6 +57,12 @@ class LLVMFacts:
         """What the module's IR says about launches of a kernel, by mangled name."""
         answer = self._ask(KernelRequest(bitcode, kernel))
         assert isinstance(answer, KernelDescription)
+        return answer
+
+    def tables(self, bitcode: Path, kernel: str) -> TablesFound:
+        """What the kernel's code could take for constant, beside scalars."""
+        answer = self._ask(TablesRequest(bitcode, kernel))
+        assert isinstance(answer, TablesFound)
         return answer
 
     def _ask(self, request: object) -> object:

@@ -13,6 +13,7 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.farm.process import open_line
 from r3cc.llvm import KernelDescription, Passes, PassList
+from r3cc.llvm.model import TablesFound
 
 
 class TargetRequest(msgspec.Struct, frozen=True):
@@ -38,17 +39,29 @@ class KernelRequest(msgspec.Struct, frozen=True):
     kernel: str
 
 
+class TablesRequest(msgspec.Struct, frozen=True):
+    """Asks what a kernel's code could take for constant, beside scalars."""
+
+    bitcode: Path
+    kernel: str
+
+
+Request = TargetRequest | KernelRequest | TablesRequest
+
+
 class Refused(msgspec.Struct, frozen=True):
     """The sentence of an error."""
 
     message: str
 
 
-def answer(passes: Passes, request: TargetRequest | KernelRequest) -> TargetAnswer | KernelDescription | Refused:
+def answer(passes: Passes, request: Request) -> TargetAnswer | KernelDescription | TablesFound | Refused:
     """What LLVM says to a request."""
     try:
         if isinstance(request, KernelRequest):
             return passes.describe(request.bitcode.read_bytes()).kernel(request.kernel)
+        if isinstance(request, TablesRequest):
+            return passes.tables(request.bitcode.read_bytes(), request.kernel)
         text = passes.parse_pipeline(request.pipeline, request.triple, request.cpu)
         return TargetAnswer(text, passes.list_passes(request.triple, request.cpu), passes.llvm_version)
     except R3Error as error:

@@ -15,6 +15,7 @@ from r3cc.farm.local import ALL_CUDA, check_device, compile_setup, devices_of
 from r3cc.replay.events import KernelPlan
 from r3cc.replay.foreign import foreign_setup
 from r3cc.replay.model import Numerics
+from r3cc.replay.tables import recorded_tables
 from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.tune.amd_knobs import AMD_KERNEL_KNOBS, AMD_MODULE_KNOBS
@@ -210,7 +211,12 @@ def build_space(store: Store, recording: str, choice: Choice, facts: LLVMFacts) 
     llvm = facts.target(setup.info, setup.device)
     description = facts.kernel(setup.bitcode, kernel.name)
     pipeline = str(setup.info["codegen"]["pipeline"])
-    special = constants(description, launches) if choice.options.specialise else Constants()
+    special = Constants()
+    if choice.options.specialise:
+        found = facts.tables(setup.bitcode, kernel.name)
+        names = [parameter.name for parameter in description.parameters]
+        tables = recorded_tables(found, names, launches, store)
+        special = constants(description, launches, found.values, tables)
     return Space(llvm.base, llvm.vocabulary, knobs_of(choice), description, ordered, pipeline, constants=special)
 
 

@@ -114,8 +114,7 @@ class Space:
             )
         if not key.startswith(PREFIX):
             return f"{key}={value}"
-        arguments = {f"{PREFIX}{index}": text for index, _, text in self.constants.arguments}
-        return f"specialised: {arguments.get(key, key.removeprefix(PREFIX))}"
+        return f"specialised: {self.constants.text(key)}"
 
     def _recorded_block(self) -> Dim3:
         """The smallest shape that holds every recorded block."""

@@ -136,7 +136,7 @@ def test_a_winner_becomes_an_entry(store: Store, tmp_path: Path) -> None:
     assert entry["module"] == {"ptxas-opt": "2"}
     assert entry["left_out"] == []
     # Bounds that the source does not have are those of a second version.
-    assert entry["specialised"] == {"arguments": [], "block": None, "grid": None}
+    assert entry["specialised"] == {"arguments": [], "block": None, "grid": None, "tables": []}
     assert entry["evidence"]["search"] == identifier
     assert entry["evidence"]["launches"] == 4
     rule = entry["launch"]
@@ -166,6 +166,7 @@ def test_a_specialised_winner_becomes_a_second_version(store: Store, tmp_path: P
         ],
         "block": [64, 1, 1],
         "grid": [16, 1, 1],
+        "tables": [],
     }
     assert check(store, file, "--min-speedup", "0").exit_code == 0
     # The code is right for its values alone, so a launch that has others is not one of the build's second version.
@@ -173,7 +174,7 @@ def test_a_specialised_winner_becomes_a_second_version(store: Store, tmp_path: P
     file.write_text(text.replace("0000000000000840", "0000000000001040"))
     done = check(store, file, "--min-speedup", "0")
     assert (done.exit_code, "no recorded launch is one that its guard admits" in done.stderr) == (4, True)
-    file.write_text(text.replace('"version": 2', '"version": 1').replace('"specialised"', '"unknown"'))
+    file.write_text(text.replace('"version": 3', '"version": 1').replace('"specialised"', '"unknown"'))
     assert "is damaged" in sentence(check(store, file), 2)
 
 

@@ -10,7 +10,7 @@ from r3cc.apply.profile import Constant, Guard, LaunchRule, Scalar, Shape, Shape
 from r3cc.apply.recheck import candidate_of, reached
 from r3cc.apply.rules import beyond, launch_rule, launched, specialised, takes
 from r3cc.errors import R3Error
-from r3cc.replay.model import LaunchConfiguration, Specialisation
+from r3cc.replay.model import LaunchConfiguration, Specialisation, Table
 from r3cc.store.model import Dim3, Kernel
 from r3cc.store.model import Shape as RecordedShape
 from tests.apply.test_profile import entry
@@ -96,3 +96,14 @@ def test_coverage_is_the_time_of_the_shapes_that_are_reached() -> None:
     valued = msgspec.structs.replace(entry(), specialised=Specialised((Constant(0, 0, 4, "e8030000"),)))
     assert coverage(valued, seen) == Coverage(1.0, True)
     assert coverage(valued, kernel()) is None
+
+
+def test_tables_are_the_same_in_a_profile() -> None:
+    wanted = Specialisation(tables=(Table("0000803f", "_ZL1c"), Table("00000040", argument=1, offset=8)))
+    special = specialised(wanted, [launch(1000, 1)])
+    assert special is not None
+    assert msgspec.json.decode(msgspec.json.encode(special))["tables"] == [
+        {"size": 4, "value": "0000803f", "variable": "_ZL1c"},
+        {"size": 4, "value": "00000040", "argument": 1, "offset": 8},
+    ]
+    assert candidate_of(msgspec.structs.replace(entry(), specialised=special)).specialisation == wanted

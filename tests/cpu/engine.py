@@ -29,6 +29,8 @@ class Launch:
     block: tuple[int, int, int]
     arguments: Sequence[Any]
     shared: int = 0
+    variables: dict[str, bytes] = field(default_factory=dict)
+    """What is written to variables of the module before."""
 
 
 @dataclass
@@ -92,6 +94,7 @@ def serve() -> None:
         kernel = ctypes.c_void_p()
         answer.status = library.r3cpu_module_kernel(module, launch.kernel.encode(), ctypes.byref(kernel))
         if answer.status == 0:
+            write_globals(library, module, launch.variables)
             buffer = pack(kernel, library, launch.arguments)
             grid, block, size = Dim3(*launch.grid), Dim3(*launch.block), ctypes.c_size_t(len(buffer))
             answer.status = library.r3cpu_launch(kernel, grid, block, launch.shared, buffer, size, None)
@@ -103,6 +106,14 @@ def serve() -> None:
         answer.globals = read_globals(library, module)
     ctypes.CDLL(None).fflush(None)
     sys.stdout.buffer.write(b"\x00ANSWER" + pickle.dumps(answer))
+
+
+def write_globals(library: Any, module: Any, values: dict[str, bytes]) -> None:
+    for name, content in values.items():
+        address, size = ctypes.c_void_p(), ctypes.c_size_t()
+        assert library.r3cpu_module_global(module, name.encode(), ctypes.byref(address), ctypes.byref(size)) == 0
+        assert size.value == len(content)
+        ctypes.memmove(address, content, len(content))
 
 
 def read_globals(library: Any, module: Any) -> dict[str, bytes]:

@@ -43,8 +43,8 @@ def test_launch_dimensions_become_constants(passes: Passes, pipeline_start: Capt
     [
         ({"arguments": ("9=00000000",)}, "no parameter"),
         ({"arguments": ("0=zz",)}, "no parameter"),
-        ({"arguments": ("0=0000",)}, "no scalar of 2 bytes"),
-        ({"arguments": ("2=0000000000000000",)}, "no scalar of 8 bytes"),
+        ({"arguments": ("0=0000",)}, "no scalar and no struct without pointers of 2 bytes"),
+        ({"arguments": ("2=0000000000000000",)}, "no scalar and no struct without pointers of 8 bytes"),
         ({"block": "128"}, "no three extents"),
         ({"grid": "1,0,1"}, "no three extents"),
     ],

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from r3cc.replay.model import Candidate, LaunchConfiguration, Specialisation
+from r3cc.replay.model import Candidate, LaunchConfiguration, Specialisation, Table
 from r3cc.replay.specialise import guard_problem
+from r3cc.replay.tables import RecordedTable
 from r3cc.store.model import Dim3, Launch, Parameter
 from r3cc.tune.blocks import Shape
 from r3cc.tune.edits import BasePipeline
@@ -64,6 +65,23 @@ def test_floating_point_arguments_are_equal_bit_by_bit() -> None:
     arguments = negative.arguments[:8] + struct.pack("<d", -0.0) + negative.arguments[16:]
     found = constants(FACTS, [launch(1000, 1), msgspec.structs.replace(negative, arguments=arguments)])
     assert [index for index, _, _ in found.arguments] == [0, 1]
+
+
+def test_structs_and_tables_are_knobs_of_their_own() -> None:
+    facts = describe(parameters=[{"offset": 0, "size": 4, "type": "%struct.Pair", "name": "pair"}])
+    parts = (Table("0000803f", argument=3), Table("00000040", argument=3, offset=8))
+    tables = (RecordedTable("@c", "the 4 bytes of c", (Table("0000a040", "c"),)), RecordedTable("*3", "8 bytes", parts))
+    assert constants(facts, [launch(1000, 1)]).arguments == ()
+    chosen = space(constants(facts, [launch(1000, 1)], (0,), tables))
+    keys = ["specialise:0", "specialise:block", "specialise:@c", "specialise:*3"]
+    assert [knob.key for knob in chosen.constants.knobs()] == keys
+    knobs = (("specialise:*3", "recorded"), ("specialise:0", "recorded"), ("specialise:@c", "recorded"))
+    candidate = chosen.candidate(Genotype((), knobs))
+    assert candidate.specialisation.arguments == ((0, "e8030000"),)
+    assert candidate.specialisation.tables == (Table("0000a040", "c"), *parts)
+    assert chosen.candidate(Genotype((), knobs[:1])).specialisation == Specialisation(tables=parts)
+    assert chosen.changes(Genotype((), knobs[1:])) == ("specialised: pair (4 bytes)", "specialised: the 4 bytes of c")
+    assert guard_problem(Candidate(specialisation=Specialisation(tables=parts)), launch(1, 1)) is None
 
 
 def test_dimensions_that_differ_are_not_offered() -> None:

@@ -2,8 +2,8 @@
 """Write a profile for kernels of a plain build, and the code that was validated for them.
 
 A kernel is given as `part-of-its-name`, followed by options as KEY=VALUE: pipeline, block, grid, shape
-(GX,GY,GZ/BX,BY,BZ/SHARED), scalar (INDEX:SIZE:HEX), fixed (INDEX:HEX+INDEX:HEX, `-` for none), fixed-block,
-fixed-grid, device, architecture, digest, and options of code generation.
+(GX,GY,GZ/BX,BY,BZ/SHARED, several with + between), own (SHAPE:BLOCK, likewise), scalar (INDEX:SIZE:HEX), fixed (INDEX:HEX+INDEX:HEX, `-` for none), fixed-block,
+fixed-grid, fixed-tables (@VARIABLE:HEX,INDEX+OFFSET:HEX), device, architecture, digest, and options of code generation.
 `--ptx`
 writes the PTX that replay compiles of the first kernel at that pipeline and those options.
 """
@@ -56,7 +56,16 @@ def specialised(options):
     pairs = [each.split(":") for each in texts]
     constants = tuple(profile.Constant(int(index), 0, len(value) // 2, value) for index, value in pairs)
     block, grid = options.pop("fixed-block", None), options.pop("fixed-grid", None)
-    return profile.Specialised(constants, block and numbers(block), grid and numbers(grid))
+    tables = tuple(fixed_table(each) for each in options.pop("fixed-tables", "").split(",") if each)
+    return profile.Specialised(constants, block and numbers(block), grid and numbers(grid), tables)
+
+
+def fixed_table(text):
+    place, content = text.split(":")
+    if place.startswith("@"):
+        return profile.FixedTable(len(content) // 2, content, variable=place[1:])
+    argument, offset = map(int, place.split("+"))
+    return profile.FixedTable(len(content) // 2, content, argument=argument, offset=offset)
 
 
 def entry(passes, module, name, options):

@@ -17,6 +17,8 @@ from r3cc.replay.codegen import BuildOptions
 from r3cc.replay.specialise import request_of
 from r3cc.store.binary import read_binary
 
+NEW_NAME = re.compile(rb"__r3_\d+")
+"""What a unit adds to names of what the version alone has."""
 CODE = re.compile(rb"^r3cpu\.entry\.KERNEL:.*?^\.Lfunc_end\d+:", re.DOTALL | re.MULTILINE)
 
 
@@ -31,7 +33,7 @@ def module_of(path, kernel):
 def code(passes, bitcode, kernel, request):
     """The instructions of a kernel that is alone in its module."""
     text = passes.compile(passes.lower_to_host(bitcode), request).output
-    (found,) = CODE.findall(text.replace(kernel.encode(), b"KERNEL"))
+    (found,) = CODE.findall(NEW_NAME.sub(b"", text.replace(kernel.encode(), b"KERNEL")))
     return found
 
 
