@@ -45,7 +45,7 @@ DEFAULT_TIME = "15m"
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
-@click.option("--specialise", is_flag=True, help="Try arguments and launch dimensions as constants.")
+@click.option("--specialise", is_flag=True, help="Try arguments, launch dimensions and tables as constants.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="r3", show_default=True, help="Or a control.")
 @click.option("--executor", metavar="SPEC", help="Evaluate elsewhere: parsl:CONFIG.py, or MODULE:FACTORY.")
 @click.option(
