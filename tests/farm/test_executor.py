@@ -109,6 +109,10 @@ class Single:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.baseline, self.submit, self.close = evaluator.baseline, evaluator.submit, evaluator.close
+        self.prepare, self._fresh = evaluator.prepare, evaluator.fresh
+
+    def fresh(self) -> Single:
+        return Single(self._fresh())
 
     def __enter__(self) -> Single:
         return self
