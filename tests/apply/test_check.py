@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from r3cc.apply.profile import Entry, Guard, LaunchRule, Shape
+from r3cc.apply.profile import Entry, Guard, LaunchRule, Shape, ShapeBlock
 from r3cc.apply.recheck import Demand, Verdict, candidate_of, judged
 from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Mismatch, Status
 from r3cc.store.model import Kernel
@@ -46,11 +46,12 @@ def test_a_mismatch_says_where() -> None:
 
 
 def test_an_entry_as_a_candidate() -> None:
-    rule = LaunchRule((64, 1, 1), "derived", Guard((Shape((4, 1, 1), (128, 1, 1), 0),)))
+    shape, launched = Shape((4, 1, 1), (128, 1, 1), 0), ((4, 1, 1), (128, 1, 1), 0)
+    rule = LaunchRule((64, 1, 1), "derived", Guard((shape,)), (ShapeBlock(shape, (32, 1, 1)),))
     fields = {field: getattr(entry(), field) for field in Entry.__struct_fields__}
     tuned = Entry(**fields | {"attributes": {"minctasm": "2"}, "module": {"fp-contract": "never"}, "launch": rule})
     assert candidate_of(tuned) == Candidate(
         "default<O2>",
         (("fp-contract", "never"), ("minctasm", "2")),
-        LaunchConfiguration(block=(64, 1, 1), shapes=(((4, 1, 1), (128, 1, 1), 0),)),
+        LaunchConfiguration(block=(64, 1, 1), shapes=(launched,), by_shape=((launched, (32, 1, 1)),)),
     )

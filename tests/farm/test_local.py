@@ -220,3 +220,38 @@ def test_several_devices_share_the_work(tmp_path, monkeypatch):
         assert len({lane.worker_pid for lane in evaluator.lanes}) == 2
         assert None not in {lane.worker_pid for lane in evaluator.lanes}
         assert [lane.waiting for lane in evaluator.lanes] == [0, 0]
+
+
+WIDTH = """
+extern "C" __global__ void width(double *out) { out[blockIdx.x * blockDim.x + threadIdx.x] = blockDim.x; }
+"""
+
+
+def test_each_launch_shape_runs_with_its_own_block(tmp_path):
+    """What the kernel writes is the block that it runs with: here one shape ran with 128 threads, another with 32."""
+    source = MemoryLaunches()
+    for number, (grid, block, ran) in enumerate(((8, 64, 128), (2, 64, 32))):
+        before, after = np.zeros(grid * block), np.full(grid * block, float(ran))
+        regions = [source.region(Y, before, after)]
+        arguments = np.array([Y], np.uint64).tobytes()
+        source.add(
+            make_launch(
+                regions,
+                (),
+                arguments,
+                (8,),
+                name="width",
+                grid=(grid, 1, 1),
+                block=(block, 1, 1),
+                launch=f"host-1-0/{number}",
+            )
+        )
+    large, small = ((8, 1, 1), (64, 1, 1), 0), ((2, 1, 1), (64, 1, 1), 0)
+    setup = compile_setup(tmp_path, WIDTH, "width", "cpu")
+    with LocalEvaluator(source, setup, "cpu", SETTINGS) as opened:
+        right = LaunchConfiguration(block=(128, 1, 1), by_shape=((small, (32, 1, 1)),))
+        found = evaluate(opened, Candidate(launch=right))
+        assert found.status is Status.OK, found.message
+        assert [(each.grid, each.block) for each in found.by_shape] == [each[:2] for each in (large, small)]
+        one = evaluate(opened, Candidate(launch=LaunchConfiguration(block=(128, 1, 1))))
+        assert one.status is Status.MISMATCH
