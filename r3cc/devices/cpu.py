@@ -31,6 +31,7 @@ from r3cc.devices.base import (
     page_flags,
 )
 from r3cc.devices.host_memory import available_memory
+from r3cc.devices.host_processor import processor_name
 from r3cc.toolchain.native import native_library
 
 
@@ -205,7 +206,7 @@ class CpuDevice:
         """What the host is."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         limits = Limits(shared=256 * 1024)
-        return Properties("cpu", _processor_name(), platform.machine(), platform.release(), limits, memory)
+        return Properties("cpu", processor_name(), platform.machine(), platform.release(), limits, memory)
 
     def reserve(self, ranges: Sequence[Range]) -> None:
         """Keep host addresses free, inaccessible."""
@@ -309,11 +310,3 @@ _BLOCK = 1 << 24
 
 def _view(address: int, size: int) -> npt.NDArray[np.uint8]:
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
-
-
-def _processor_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Executor, Future, InvalidStateError
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
 
+from r3cc.closing import Closing
 from r3cc.errors import R3Error
 from r3cc.farm.device_lane import Turn
 from r3cc.farm.evaluator import Evaluator, EvaluatorSettings
@@ -46,7 +46,7 @@ class StoreOpener(msgspec.Struct, frozen=True):
         return LocalEvaluator.open(store, self.kernel, self.device, self.settings, self.recording, turns)
 
 
-class ExecutorEvaluator:
+class ExecutorEvaluator(Closing):
     """An ``Evaluator`` whose work is done by an executor's workers."""
 
     def __init__(self, executor: Executor, opener: Opener, width: int, deadline_s: float = DEADLINE_S) -> None:
@@ -83,14 +83,6 @@ class ExecutorEvaluator:
 
     def close(self) -> None:
         """Nothing here: a worker closes its evaluator when it gets another one's work, or ends."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _settle(done: Future[Evaluation], outcome: Future[Evaluation], candidate: Candidate) -> None:

@@ -7,11 +7,11 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import msgspec
 
+from r3cc.closing import Closing
 from r3cc.devices.base import Limits
 from r3cc.devices.count import cuda_device_names
 from r3cc.devices.hip import is_host_runtime
@@ -46,7 +46,7 @@ ALL_CUDA = "cuda:*"
 _MeasureKey = tuple[str, LaunchConfiguration, _Depth, frozenset[int]]
 
 
-class LocalEvaluator:
+class LocalEvaluator(Closing):
     """An ``Evaluator`` for one kernel on one device of this machine."""
 
     def __init__(
@@ -248,14 +248,6 @@ class LocalEvaluator:
                 self.pool.close()
             for lane in self.lanes:
                 lane.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _depth(plan: TimingPlan) -> _Depth:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from r3cc.devices.host_processor import processor_description
 from r3cc.errors import R3Error
 from r3cc.llvm import CompileRequest, Passes
 from r3cc.llvm.processes import OwnProcesses, answer_of
@@ -145,7 +146,7 @@ def _program_key(modules: Sequence[EmbeddedModule]) -> str:
     """Names everything that decides the code: the modules, their options, the compiler, this machine's processor."""
     parts = sorted(_key(module) for module in modules)
     library = hashlib.sha256(native_library("libR3Passes.so").read_bytes()).hexdigest()
-    return hashlib.sha256("\n".join([library, _processor(), *parts]).encode()).hexdigest()[:32]
+    return hashlib.sha256("\n".join([library, processor_description(), *parts]).encode()).hexdigest()[:32]
 
 
 def _key(module: EmbeddedModule) -> str:
@@ -153,15 +154,6 @@ def _key(module: EmbeddedModule) -> str:
     tuned = [kernel for kernel in module.info.get("kernels", []) if _has_own_code(kernel)]
     own = [[kernel["name"], kernel.get("pipeline"), kernel.get("module")] for kernel in tuned]
     return f"{module.info['module']} {msgspec.json.encode([module.info['codegen'], own])!r}"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        return ""
-    kept = [line for line in lines if line.startswith(("model name", "flags", "Features"))]
-    return "\n".join(sorted(set(kept)))
 
 
 def _cores() -> int:

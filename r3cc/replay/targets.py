@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from r3cc.devices.host_processor import processor_description
 from r3cc.errors import R3Error
 from r3cc.llvm import (
     AssembleError,
@@ -234,9 +235,4 @@ def machine_architecture(module: str, device: str) -> str:
 
 def _host() -> str:
     """What decides the code for this machine's own processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return ""
-    flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return hashlib.sha256(flags.encode()).hexdigest()[:16]
+    return hashlib.sha256(processor_description().encode()).hexdigest()[:16]

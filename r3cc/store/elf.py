@@ -7,9 +7,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from r3cc.closing import Closing
 from r3cc.errors import R3Error
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -44,7 +43,7 @@ class Note:
     descriptor: bytes
 
 
-class ElfFile:
+class ElfFile(Closing):
     """A 64-bit little-endian executable or shared library; use it as a context manager.
 
     Raises R3Error for another kind of file, and wherever the file's own offsets lead out of it.
@@ -61,12 +60,8 @@ class ElfFile:
             raise R3Error(f"cannot read {path}: {error.strerror}") from None
         self.segments = list(self._read_segments())
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Unmap the file."""
         self._bytes.close()
 
     @property

@@ -6,15 +6,15 @@ import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
+from r3cc.closing import Closing
 from r3cc.errors import R3Error
 
 
-class EventLog:
+class EventLog(Closing):
     """Appends events to a file that only one process writes; a torn last line is dropped.
 
     Use it as a context manager. Raises R3Error when another process is writing the log.
@@ -48,14 +48,6 @@ class EventLog:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _lock(self) -> None:
         try:

@@ -6,11 +6,11 @@ import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from r3cc.closing import Closing
 from r3cc.errors import R3Error
 from r3cc.store import documents, kernels
 from r3cc.store.images import ChunkReader
@@ -32,7 +32,7 @@ UNFINISHED = re.compile(r"\.FORMAT\.[0-9a-f]+")
 """A FORMAT that is being written, or whose writer was killed."""
 
 
-class Store:
+class Store(Closing):
     """An open capture store; safe to use from several threads, and from several processes.
 
     Where a method takes ``recording`` (an id), None means the latest one.
@@ -186,14 +186,6 @@ class Store:
         """Close the index and the packs."""
         self._chunks.close()
         self._index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process opens the store again."""
