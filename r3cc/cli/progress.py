@@ -12,16 +12,12 @@ from rich.text import Text
 from r3cc.cli.output import say
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Evaluation, Status
+from r3cc.report.table import seconds_text
 from r3cc.store.demangle import base_name
 from r3cc.tune.budget import Allowance, Cost
 
 _FELT_S = 10.0
 """Seconds from which on it is worth a line."""
-
-
-def short_duration(seconds: float) -> str:
-    """``14 s``, ``3 min``."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 class Progress:
@@ -66,19 +62,19 @@ class Progress:
     def opened(self, plan: KernelPlan, cost: Cost, late_s: float) -> None:
         """What the kernel costs beside its search, where that is felt; once, that ``--time`` cannot be kept."""
         if cost.opening_s + cost.finals_s >= _FELT_S:
-            took, finals = short_duration(cost.opening_s), short_duration(cost.finals_s)
+            took, finals = seconds_text(cost.opening_s), seconds_text(cost.finals_s)
             say(f"{base_name(plan.demangled)}: opened in {took}; if it gets faster, finals will take about {finals}")
         if late_s >= _FELT_S and not self._late:
             self._late = True
             say(
-                f"--time leaves too little for finals: this will end up to {short_duration(late_s)} later; "
+                f"--time leaves too little for finals: this will end up to {seconds_text(late_s)} later; "
                 "give it more time, or name fewer kernels"
             )
 
     def finals_begin(self, plan: KernelPlan, finalists: int, seconds: float = 0.0) -> None:
         """The bar says what is going on."""
         if self._task is not None:
-            about = f", about {short_duration(seconds)}" if seconds >= _FELT_S else ""
+            about = f", about {seconds_text(seconds)}" if seconds >= _FELT_S else ""
             self._bar.update(self._task, state=f"measuring {finalists} finalists again{about}")
 
     def kernel_ends(self, plan: KernelPlan, result: Result) -> None:

@@ -18,7 +18,7 @@ from r3cc.report.explain import explain, lines
 from r3cc.report.export import commands, t4, table
 from r3cc.report.page import read_bench, write_page
 from r3cc.report.search import SearchReport, search_report
-from r3cc.report.table import headings, kernel_table, status_table
+from r3cc.report.table import headings, kernel_table, spent_line, status_table
 from r3cc.store import Store
 from r3cc.store.search import Search
 
@@ -97,6 +97,8 @@ def print_report(summary: SearchReport) -> None:
     print_table(kernel_table(summary))
     click.echo()
     print_table(status_table(summary))
+    if (spent := spent_line(summary)) is not None:
+        click.echo(spent)
 
 
 def say_next(summary: SearchReport, store: Path) -> None:

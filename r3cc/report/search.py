@@ -21,6 +21,7 @@ from r3cc.replay.events import (
     KernelPlan,
     Result,
     Session,
+    Spent,
     Stop,
     read_log,
 )
@@ -83,6 +84,8 @@ class SearchReport(msgspec.Struct, frozen=True):
     complete: bool
     sessions: int
     kernels: tuple[KernelReport, ...]
+    spent: Spent | None = None
+    """Seconds that the units and kernels with a verdict took, all together; None where the log does not say."""
 
 
 def search_report(store: Store, search: Search) -> SearchReport:
@@ -108,6 +111,18 @@ def summarise(search: str, events: Sequence[AnyEvent]) -> SearchReport:
         complete=any(isinstance(event, End) for event in events),
         sessions=sum(isinstance(event, Session) for event in events),
         kernels=tuple(_kernel(plan, events) for plan in begin.kernels),
+        spent=_spent(events),
+    )
+
+
+def _spent(events: Sequence[AnyEvent]) -> Spent | None:
+    each = [event.spent for event in events if isinstance(event, Result) and event.spent is not None]
+    if not each:
+        return None
+    return Spent(
+        sum(spent.opening_s for spent in each),
+        sum(spent.search_s for spent in each),
+        sum(spent.finals_s for spent in each),
     )
 
 

@@ -24,6 +24,19 @@ def headings(report: SearchReport) -> Iterator[str]:
         yield "the search is not complete: `r3 tune` goes on with it"
 
 
+def spent_line(report: SearchReport) -> str | None:
+    """Where the time went; None where the log does not say."""
+    spent = report.spent
+    if spent is None:
+        return None
+    parts = (
+        (spent.opening_s, "opening kernels and measuring their baselines"),
+        (spent.search_s, "searching"),
+        (spent.finals_s, "finals"),
+    )
+    return "time: " + ", ".join(f"{seconds_text(seconds)} {what}" for seconds, what in parts)
+
+
 def kernel_table(report: SearchReport) -> Table:
     """One row a kernel."""
     table = Table(box=None, pad_edge=False)
@@ -81,6 +94,11 @@ def what_changed(kernel: KernelReport) -> str:
         return kernel.note
     guarded = [] if kernel.coverage is None else [f"guard admits {kernel.coverage:.1%} of its time"]
     return ", ".join([*kernel.changes, *guarded])
+
+
+def seconds_text(seconds: float) -> str:
+    """``14 s``, ``3 min``."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def duration(interval: Interval | None) -> str:

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from r3cc.errors import R3Error
-from r3cc.replay.events import VERSION, Begin, Event, KernelPlan, read_log
+from r3cc.replay.events import VERSION, Begin, Event, KernelPlan, Result, Spent, read_log
 from r3cc.report.search import CPU_HEADING, SearchReport, summarise
-from r3cc.report.table import headings, kernel_table, status_table
+from r3cc.report.table import headings, kernel_table, spent_line, status_table
 from r3cc.store.eventlog import EventLog
 from tests.tune.synthetic import Model, broken, indifferent, plan, rugged
 from tests.tune.test_search import run
@@ -113,3 +113,13 @@ def test_damaged_and_foreign_logs_are_one_sentence(tmp_path: Path) -> None:
         file.write(b'{"event":"stop"}\n')
     with pytest.raises(R3Error, match="line 2 of the event log"):
         read_log(tmp_path / "bad")
+
+
+def test_the_report_says_what_took_the_time(tmp_path: Path) -> None:
+    report = searched(tmp_path / "log")
+    results = [event for event in read_log(tmp_path / "log") if isinstance(event, Result)]
+    assert report.spent is not None
+    assert report.spent.search_s == sum(result.spent.search_s for result in results if result.spent is not None) > 0
+    line = spent_line(msgspec.structs.replace(report, spent=Spent(12.4, 140.0, 31.0)))
+    assert line == "time: 12 s opening kernels and measuring their baselines, 2 min searching, 31 s finals"
+    assert spent_line(msgspec.structs.replace(report, spent=None)) is None
