@@ -16,6 +16,8 @@ VENV := .venv
 LLVM := /usr/lib/llvm-22/bin
 export PATH := $(CURDIR)/$(VENV)/bin:$(LLVM):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some containers forbid compiled modules to be kept: each of the hundreds of `r3` that tests start would compile R3 anew.
+export PYTHONDONTWRITEBYTECODE :=
 # Nothing of the user's own settings reaches demo or tests.
 unexport R3_STORE R3_DEVICE R3_CONFIG R3_PREFIX
 

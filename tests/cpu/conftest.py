@@ -14,6 +14,7 @@ from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.llvm import require_clang
 from r3cc.toolchain.native import native_library
 from tests.cpu.engine import Answer, Launch, run
+from tests.once import once
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -23,21 +24,22 @@ Runner = Callable[..., Answer]
 
 
 @pytest.fixture(scope="session")
-def capture(tmp_path_factory: pytest.TempPathFactory) -> Capture:
+def capture(shared: Path) -> Capture:
     """Device bitcode of a file of kernels/, as it is at the start of clang's pipeline."""
     tree = find_cuda()
     if tree is None:
         pytest.skip("needs a CUDA tree")
-    folder = tmp_path_factory.mktemp("bitcode")
 
     @cache
     def compile_device(source: str, *flags: str) -> bytes:
         device = ["-x", "cuda", "--cuda-device-only", "--offload-arch=sm_90", f"--cuda-path={tree.path}"]
         unoptimised = ["-O3", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "-Wno-unknown-cuda-version"]
-        target = folder / "module.bc"
-        command = [require_clang().path, *device, *unoptimised, *flags, "-o", target, KERNELS / source]
-        subprocess.run([str(part) for part in command], check=True)
-        return target.read_bytes()
+
+        def make(path: Path) -> None:
+            command = [require_clang().path, *device, *unoptimised, *flags, "-o", path, KERNELS / source]
+            subprocess.run([str(part) for part in command], check=True)
+
+        return once(shared / "cpu" / f"{source}{' '.join(flags)}", make).read_bytes()
 
     return compile_device
 

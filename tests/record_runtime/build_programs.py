@@ -109,15 +109,22 @@ def _compile(*arguments: str | Path) -> None:
     subprocess.run(["g++", "-std=c++17", "-O0", *map(str, arguments)], check=True)
 
 
-def build(folder: Path, include: Path) -> Programs:
-    """Builds everything into ``folder``; ``include`` holds cuda.h."""
+def programs_in(folder: Path) -> Programs:
+    """What :func:`build` has built."""
+    return Programs(folder, folder / "linked", folder / "dynamic", folder / "relocatable")
+
+
+def build(folder: Path, include: Path) -> None:
+    """Builds everything into ``folder``, which it makes; ``include`` holds cuda.h."""
+    folder.mkdir(exist_ok=True)
     driver = folder / "libcuda.so.1"
     source = HERE / "fake_cuda" / "fake_driver.cpp"
     flags = ["-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic"]
     _compile(*flags, f"-I{include}", source, "-o", driver, "-pthread")
 
     program = HERE / "programs" / "driver_program.cpp"
-    linked, dynamic, relocatable = folder / "linked", folder / "dynamic", folder / "relocatable"
+    built = programs_in(folder)
+    linked, dynamic, relocatable = built.linked, built.dynamic, built.relocatable
     linked_object, dynamic_object = folder / "linked.o", folder / "dynamic.o"
     _compile("-c", f"-I{include}", program, "-o", linked_object)
     _compile("-c", "-DDYNAMIC", f"-I{include}", program, "-o", dynamic_object)
@@ -128,7 +135,6 @@ def build(folder: Path, include: Path) -> Programs:
     _compile(dynamic_object, _note_assembly(folder, bytes(32)), "-o", dynamic, "-pthread", "-ldl")
     note = _note_assembly(folder, bytes(32), wrapper="0", flags=RELOCATABLE)
     _compile(dynamic_object, note, "-o", relocatable, "-pthread", "-ldl")
-    return Programs(folder, linked, dynamic, relocatable)
 
 
 def _image(program: Path) -> bytes:

@@ -11,6 +11,7 @@ import pytest
 from r3cc.errors import R3Error
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_library
+from tests.once import once
 from tests.record_runtime import build_programs
 from tests.record_runtime.bench import Bench
 from tests.record_runtime.build_programs import Programs
@@ -25,11 +26,13 @@ def recorder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+def programs(shared: Path) -> Programs:
     cuda = find_cuda()
     if cuda is None or not shutil.which("g++"):
         pytest.skip("needs cuda.h and g++")
-    return build_programs.build(tmp_path_factory.mktemp("programs"), cuda.path / "include")
+    include = cuda.path / "include"
+    folder = once(shared / "recorded-programs", lambda path: build_programs.build(path, include))
+    return build_programs.programs_in(folder)
 
 
 @pytest.fixture

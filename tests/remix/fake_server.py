@@ -180,7 +180,7 @@ class _Reply:
         return len(self.text) // CHARACTERS_PER_TOKEN + 7
 
     def pieces(self) -> list[str]:
-        return [self.text[at : at + 16] for at in range(0, len(self.text), 16)] or [""]
+        return [self.text[at : at + 64] for at in range(0, len(self.text), 64)] or [""]
 
 
 def _anthropic_events(reply: _Reply, body: dict[str, Any]) -> Iterator[str]:

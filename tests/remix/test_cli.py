@@ -18,6 +18,7 @@ from r3cc.store.binary import read_binary
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_program
 from tests.examples.programs import ROOT, Example, compile_example, r3, r3_json
+from tests.once import once
 
 SAXPY = Example("first-steps/saxpy.cu", ("20000",), {"saxpy": 1})
 EXAMPLE = ROOT / "examples" / "transcripts" / "weather-sum_mass-rules.jsonl"
@@ -54,17 +55,19 @@ def pool():
 
 
 @pytest.fixture(scope="session")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(shared: Path) -> Path:
     """A store with a recording of saxpy; its tests copy it."""
-    folder = tmp_path_factory.mktemp("remix-cli")
-    cuda = find_cuda()
-    assert cuda is not None
-    program = folder / "saxpy"
-    compile_example(native_program("r3-clang++"), cuda.path, SAXPY, program)
-    assert read_binary(program)
-    done = r3("record", "--device", "cpu", "--", str(program), *SAXPY.arguments, store=folder / "r3-store")
-    assert done.returncode == 0, done.stderr
-    return folder / "r3-store"
+
+    def make(store: Path) -> None:
+        cuda = find_cuda()
+        assert cuda is not None
+        program = store.parent / "saxpy"
+        compile_example(native_program("r3-clang++"), cuda.path, SAXPY, program)
+        assert read_binary(program)
+        done = r3("record", "--device", "cpu", "--", str(program), *SAXPY.arguments, store=store)
+        assert done.returncode == 0, done.stderr
+
+    return once(shared / "remix-cli" / "r3-store", make)
 
 
 @pytest.fixture
@@ -73,12 +76,15 @@ def store(recorded: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def searched(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a finished search."""
-    copy = Path(shutil.copytree(recorded, tmp_path_factory.mktemp("searched") / "r3-store"))
-    done = r3("remix", "saxpy", *SHORT, store=copy)
-    assert done.returncode == 0, done.stderr
-    return copy
+def searched(recorded: Path, shared: Path) -> Path:
+    """A store with a finished search; its tests only read it."""
+
+    def make(store: Path) -> None:
+        shutil.copytree(recorded, store)
+        done = r3("remix", "saxpy", *SHORT, store=store)
+        assert done.returncode == 0, done.stderr
+
+    return once(shared / "remix-searched" / "r3-store", make)
 
 
 def log_of(store: Path, at: int = -1) -> Path:

@@ -21,6 +21,7 @@ from r3cc.store.model import Kernel, Parameter, Shape
 from r3cc.store.variants import variants_folder
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_program
+from tests.once import once
 from tests.replay.launches import MemoryLaunches, make_launch
 
 HERE = Path(__file__).parent
@@ -57,16 +58,17 @@ def recorded() -> MemoryLaunches:
 
 
 @pytest.fixture(scope="session")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(shared: Path) -> Path:
     """A library that holds relax.cu as r3-clang++ builds it."""
-    folder = tmp_path_factory.mktemp("cheats")
     cuda = find_cuda()
     assert cuda is not None
     options = ["-O3", "--offload-arch=sm_90", f"--cuda-path={cuda.path}", "-Wno-unknown-cuda-version"]
-    target = folder / "relax.so"
-    command = [str(native_program("r3-clang++")), *options, "-fPIC", "-shared", "-nostdlib"]
-    subprocess.run([*command, str(HERE / "relax.cu"), "-o", str(target)], check=True, cwd=folder)
-    return target
+    command = [str(native_program("r3-clang++")), *options, "-fPIC", "-shared", "-nostdlib", str(HERE / "relax.cu")]
+
+    def make(library: Path) -> None:
+        subprocess.run([*command, "-o", str(library)], check=True, cwd=library.parent)
+
+    return once(shared / "cheats" / "relax.so", make)
 
 
 @pytest.fixture(scope="session")
@@ -88,10 +90,10 @@ def judge(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         assert evaluator.baseline().status == "ok", evaluator.baseline().message
 
         def judged(texts: dict[str, str], launch: LaunchConfiguration = LaunchConfiguration()) -> Rejection | None:  # noqa: B008
-            variant = builder.build(texts)
-            if isinstance(variant, Rejection):
-                return variant
-            candidate = Candidate(launch=launch, variant=variant.id)
+            built = builder.build(texts)
+            if isinstance(built, Rejection):
+                return built
+            candidate = Candidate(launch=launch, variant=built.variant.id)
             for plan in (QUICK, FULL):
                 evaluation = evaluator.submit(candidate, plan).result(WAIT_S)
                 if wrong := feedback.judged(evaluation, held_out=plan.held_out):
