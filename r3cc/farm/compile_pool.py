@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -16,6 +17,9 @@ from r3cc.replay.model import Status
 from r3cc.store.cache_use import CacheUse
 
 MODULE = "r3cc.farm.compile_worker"
+
+IDLE_S = 30.0
+"""Seconds without work after which a process ends: the evaluators of many kernels may be open at a time."""
 
 
 class DescribeRequest(msgspec.Struct, frozen=True):
@@ -43,6 +47,7 @@ class CompilePool:
         self._use = CacheUse(setup.cache)
         self.deadline_s = deadline_s
         """Longest time for one compilation."""
+        self.idle_s = IDLE_S
         self._waiting: list[_Task] = []
         self._changed = threading.Condition()
         self._closed = False
@@ -83,8 +88,11 @@ class CompilePool:
                 self._changed.notify()
         return task.future
 
-    def take(self, options: tuple[str, ...] | None) -> _Task | None:
-        """The next task, rather one that suits a process with these options; None when the pool closes."""
+    def take(self, options: tuple[str, ...] | None, idle: Callable[[], None]) -> _Task | None:
+        """The next task, rather one that suits a process with these options; None when the pool closes.
+
+        ``idle`` is called when there was none for a while.
+        """
         with self._changed:
             while not self._closed:
                 suited = [task for task in self._waiting if task.options in (None, options)]
@@ -93,8 +101,8 @@ class CompilePool:
                     self._waiting.remove(task)
                     if task.future.set_running_or_notify_cancel():
                         return task
-                else:
-                    self._changed.wait()
+                elif not self._changed.wait(self.idle_s):
+                    idle()
         return None
 
     def start(self, options: tuple[str, ...]) -> SupervisedProcess:
@@ -124,7 +132,7 @@ class _Slot:
         self._drop()
 
     def _run(self) -> None:
-        while (task := self._pool.take(self._options)) is not None:
+        while (task := self._pool.take(self._options, self._drop)) is not None:
             try:
                 task.future.set_result(self._answer(task))
             except Exception as error:

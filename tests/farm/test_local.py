@@ -139,6 +139,18 @@ def test_a_killed_compile_process_is_lost_and_replaced(pool):
     assert pool.worker_pids != [first]
 
 
+def test_an_idle_compile_process_ends_and_another_takes_its_place(tmp_path):
+    pool = CompilePool(compile_setup(tmp_path, SAXPY, "saxpy", "cpu"), 1, 60.0)
+    pool.idle_s = 0.1
+    assert pool.submit(CodeRequest()).result(WAIT_S).status is Status.OK
+    until = time.monotonic() + WAIT_S
+    while pool.worker_pids and time.monotonic() < until:
+        time.sleep(0.05)
+    assert pool.worker_pids == []
+    assert pool.submit(CodeRequest("default<O1>")).result(WAIT_S).status is Status.OK
+    pool.close()
+
+
 def test_a_compilation_that_does_not_end_is_a_compile_timeout(tmp_path):
     pool = CompilePool(compile_setup(tmp_path, SAXPY, "saxpy", "cpu"), 1, 60.0)
     assert pool.submit(CodeRequest()).result(WAIT_S).status is Status.OK
@@ -220,6 +232,38 @@ def test_several_devices_share_the_work(tmp_path, monkeypatch):
         assert len({lane.worker_pid for lane in evaluator.lanes}) == 2
         assert None not in {lane.worker_pid for lane in evaluator.lanes}
         assert [lane.waiting for lane in evaluator.lanes] == [0, 0]
+
+
+def test_a_fresh_evaluator_has_other_device_processes_and_the_same_code(tmp_path):
+    setup = compile_setup(tmp_path, SAXPY, "saxpy", "cpu")
+    with LocalEvaluator(saxpy_launches(), setup, "cpu", SETTINGS) as evaluator:
+        assert evaluator.prepare().result(WAIT_S) > 0, "so small a launch fits many times"
+        first = evaluate(evaluator, Candidate("default<O1>"))
+        others = [evaluator.fresh(), evaluator.fresh()]
+        for each in [other.prepare() for other in others]:
+            each.result(WAIT_S)
+        pids = {each.lane.worker_pid for each in (evaluator, *others)}
+        assert len(pids) == 3 and None not in pids
+        for os_pid in evaluator.pool.worker_pids:
+            os.kill(os_pid, signal.SIGSTOP)  # nothing is compiled again
+        again = [evaluate(other, Candidate("default<O1>")) for other in others]
+        assert [each.status for each in again] == [Status.OK] * 2
+        assert {each.object_hash for each in again} == {first.object_hash}
+        others[0].close()
+        assert evaluate(others[1], Candidate("default<O1>"), TimingPlan(samples=4)).status is Status.OK
+    assert all(other.lane.worker_pid is None for other in others)
+    late = others[1].submit(Candidate("default<O1>"), TimingPlan(samples=5))
+    assert late.cancelled() or late.exception(WAIT_S)
+
+
+def test_a_prepared_worker_that_dies_before_its_first_job_is_replaced(tmp_path):
+    setup = compile_setup(tmp_path, SAXPY, "saxpy", "cpu")
+    with LocalEvaluator(saxpy_launches(), setup, "cpu", SETTINGS) as evaluator:
+        evaluator.prepare().result(WAIT_S)
+        first = evaluator.lane.worker_pid
+        os.kill(first, signal.SIGKILL)
+        assert evaluator.baseline().status is Status.OK
+        assert evaluator.lane.worker_pid != first
 
 
 WIDTH = """
