@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,29 +11,15 @@ from r3cc.errors import R3Error
 from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Status
 from r3cc.store import Store
-from r3cc.store.model import Kernel
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_library, native_program
 from tests.cpu import test_hip
+from tests.cpu.allocations import PROGRAM, Run, record
 
-PROGRAM = Path(__file__).parent / "programs/allocations.cu"
 MANAGED = Path(__file__).parent / "programs/managed.hip"
 RECORDED = ("in_front", "plain", "asynchronous", "managed", "pinned", "mapped", "pitched", "volume")
 REPLAYED = ("in_front", "asynchronous", "managed", "mapped", "pitched", "volume")
 MISSING = {"pooled": "cudaMemPoolCreate", "mipmapped": "cudaMallocMipmappedArray", "array": "cudaMallocArray"}
-
-
-class Run:
-    """What a recorded run printed, and its store."""
-
-    def __init__(self, done: subprocess.CompletedProcess[str], store: Store) -> None:
-        self.ways = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-        self.messages = done.stderr
-        self.store = store
-
-    def kernel(self, name: str) -> Kernel:
-        (found,) = (kernel for kernel in self.store.kernels() if kernel.demangled.startswith(f"{name}("))
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +37,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("allocations")
     device = [f"--cuda-path={tree.path}", "--offload-arch=sm_90", "-Wno-unknown-cuda-version"]
     subprocess.run([compiler, *device, "-O2", PROGRAM, "-o", folder / "app", runtime], check=True)
-    command = [sys.executable, "-c", "from r3cc.cli import main; main()", "record", "--store", str(folder / "store")]
-    done = subprocess.run(
-        [*command, "--device", "cpu", "--", str(folder / "app")], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return Run(done, Store.open(folder / "store"))
+    return record(folder / "app", "--device", "cpu")
 
 
 def test_every_way_that_is_there_is_recorded(recorded: Run) -> None:

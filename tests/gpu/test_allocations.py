@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from r3cc.errors import R3Error
 from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Status
-from r3cc.store import Store
-from r3cc.store.model import Kernel
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_program
+from tests.cpu.allocations import PROGRAM, Run, record
 
 pytestmark = pytest.mark.gpu
 
-PROGRAM = Path(__file__).parents[1] / "cpu/programs/allocations.cu"
 RECORDED = ("in_front", "plain", "asynchronous", "pinned", "mapped", "pitched", "volume")
 SURFACES = "it reads textures or surfaces, whose handles mean nothing at replay"
 REFUSED = {
@@ -28,18 +24,6 @@ REFUSED = {
     "drawn": {SURFACES},
     "sampled": {SURFACES},
 }
-
-
-class Run:
-    """What a recorded run printed, and its store."""
-
-    def __init__(self, output: str, store: Store) -> None:
-        self.ways = dict(line.split(" ", 1) for line in output.splitlines())
-        self.store = store
-
-    def kernel(self, name: str) -> Kernel:
-        (found,) = (kernel for kernel in self.store.kernels() if kernel.demangled.startswith(f"{name}("))
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +40,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
     link = [f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime}"]
     device = [f"--cuda-path={tree.path}", "--offload-arch=sm_90", "-Wno-unknown-cuda-version"]
     subprocess.run([compiler, "-O2", "-DARRAYS", *device, PROGRAM, "-o", folder / "app", *link], check=True)
-    command = [sys.executable, "-c", "from r3cc.cli import main; main()", "record", "--store", str(folder / "store")]
-    done = subprocess.run([*command, "--", str(folder / "app")], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return Run(done.stdout, Store.open(folder / "store"))
+    return record(folder / "app")
 
 
 def test_all_of_them_compute_the_same_as_ever(recorded: Run) -> None:
