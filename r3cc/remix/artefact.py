@@ -47,7 +47,7 @@ class Artefact(msgspec.Struct, frozen=True):
 
 def read(text: str, kernel: str) -> Artefact:
     """Facts of a kernel in LLVM's text. Raises R3Error when the module does not define it."""
-    body = _body(text, kernel)
+    _, body = definition(text, kernel)
     accesses = [_size(match) for line in body if (match := _access(line)) is not None]
     code = "\n".join(body)
     return Artefact(
@@ -62,7 +62,8 @@ def read(text: str, kernel: str) -> Artefact:
     )
 
 
-def _body(text: str, kernel: str) -> list[str]:
+def definition(text: str, kernel: str) -> tuple[str, list[str]]:
+    """A kernel's first line in LLVM's text, and those of its body. Raises R3Error where it is not defined."""
     lines = text.splitlines()
     starts = [at for at, line in enumerate(lines) if line.startswith("define") and f"@{kernel}(" in line]
     if not starts:
@@ -72,7 +73,7 @@ def _body(text: str, kernel: str) -> list[str]:
         if line == "}":
             break
         body.append(line)
-    return body
+    return lines[starts[0]], body
 
 
 def _access(line: str) -> re.Match[str] | None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from r3cc.remix.artefact import Artefact
 from r3cc.store.variants import variant_paths as variant_paths
 
 
@@ -100,6 +101,13 @@ class Variant(msgspec.Struct, frozen=True):
     """Values of the rewrite's parameters in this build."""
 
 
+class Built(msgspec.Struct, frozen=True):
+    """A variant and what its optimised IR says."""
+
+    variant: Variant
+    artefact: Artefact
+
+
 class SourceBuilder(Protocol):
     """Turns rewritten regions into a variant; blocks, and is called from worker threads."""
 
@@ -112,8 +120,11 @@ class SourceBuilder(Protocol):
         """The parameters that a rewrite leaves open."""
         ...
 
-    def build(self, texts: Texts, values: Mapping[str, str] = {}) -> Variant | Rejection:
-        """Check, compile in a sandbox and check the IR; ``values`` for the rewrite's parameters, else the defaults."""
+    def build(self, texts: Texts, values: Mapping[str, str] = {}) -> Built | Rejection:
+        """Check, compile in a sandbox and check the IR; ``values`` for the rewrite's parameters, else the defaults.
+
+        Raises R3Error where nothing can be compiled.
+        """
         ...
 
 

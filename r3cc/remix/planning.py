@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,6 @@ from r3cc.farm.executor import Opener, StoreOpener
 from r3cc.farm.executors import Workers
 from r3cc.farm.local import compile_setup
 from r3cc.llvm.inspect import kernel_remarks
-from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import SourceKernel, Variant
 from r3cc.remix.prompts.occupancy import occupancy
@@ -25,8 +25,9 @@ from r3cc.remix.sheet import Sheet
 from r3cc.remix.source.builder import StoreSourceBuilder
 from r3cc.remix.source.module import ModuleSource
 from r3cc.remix.source.parameters import expand
+from r3cc.replay.elements import tolerance
 from r3cc.replay.events import Result, read_log
-from r3cc.replay.model import Evaluation, Numerics
+from r3cc.replay.model import Evaluation
 from r3cc.store import Store
 from r3cc.store.arguments import kernel_info
 from r3cc.store.demangle import base_name, demangle
@@ -35,25 +36,24 @@ from r3cc.store.model import Shape as LaunchShape
 from r3cc.store.variants import variant_paths
 from r3cc.tune.blocks import Shape, volume
 from r3cc.tune.llvm_facts import LLVMFacts
-from r3cc.tune.plan import Choice, knobs_of, on
+from r3cc.tune.plan import Choice, KernelOptions, knobs_of, on
 from r3cc.tune.space import Space
 
 LONGEST_CONTEXT = 10_000
 """Characters that a prompt shows of a file around its regions."""
 REMARKS_SHOWN = 12
 _NOT_DONE = re.compile(r"\bnot\b|\bfailed\b|\bunable\b|\bcannot\b")
-NUMERICS = {
-    Numerics.BITWISE: "not at all: every byte must be the same",
-    Numerics.ROUNDING: "as a changed order of sums or a fused multiply-add changes them",
-    Numerics.APPROX: "as approximate division and square root change them",
-}
 CPU_FACTS = (
     "A CPU that runs the kernel's own device IR: {cores} cores with caches, each takes whole blocks",
     "A kernel without barriers and warp operations runs as a plain loop over the threads of a block, which LLVM may "
     "vectorise; one with them runs a fiber a thread, which costs far more a thread",
     "Threads of a block run one after another: neighbouring threads on neighbouring data, little work per access",
+    "Of CUDA's cache hints it has __ldg alone",
 )
-GPU_FACTS = ("Warps of 32 threads; global accesses of a warp are served in 32-byte sectors",)
+GPU_FACTS = (
+    "Warps of 32 threads; global accesses of a warp are served in 32-byte sectors",
+    "The compiler is clang: of CUDA's cache hints it has __ldg, __ldcg, __ldcs, __ldcv and __stwt, no others",
+)
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,11 @@ class Planner:
             plan=choice.plan,
             builder=builder,
             open_evaluator=self._opener(choice),
-            inspect=partial(self._artefact, kernel),
             space_of=partial(self._space, choice),
             sheet_of=partial(self._sheet, choice, builder.source),
             resolve=resolved,
             dynamic_shared=max((launch.shared for launch in launches), default=0),
         )
-
-    def _artefact(self, kernel: Kernel, variant: Variant) -> Artefact:
-        bitcode = variant_paths(self._store.path, variant.id)[0].read_bytes()
-        return artefact.read(self._module(kernel.module).inspector.optimised(bitcode), kernel.name)
 
     def _module(self, module: str) -> ModuleSource:
         """The source of a module, opened once for all of its kernels."""
@@ -144,7 +139,7 @@ class Planner:
             architecture=architecture,
             demangled=kernel.demangled,
             share=kernel.share,
-            numerics=NUMERICS[choice.options.numerics],
+            numerics=allowed_differences(choice.options),
             device_facts=tuple(fact.format(cores=cores) for fact in CPU_FACTS) if on_cpu else GPU_FACTS,
             parameters=self._parameters(kernel),
             launches=_launches(kernel),
@@ -194,6 +189,20 @@ class Planner:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def allowed_differences(options: KernelOptions) -> str:
+    """How far results may be from the recorded ones, as validation takes them."""
+    found = []
+    for element in ("double", "float"):
+        allowed = tolerance(element, options.numerics, options.rtol, options.atol)
+        if allowed is None:
+            return "every byte of the results must be the same"
+        unit = "" if allowed.absolute else " times the largest magnitude in its array"
+        found.append(f"a {element} may be off by {allowed.rtol:g} of its own value plus {allowed.atol:g}{unit}")
+        if math.isfinite(allowed.norm):
+            found[-1] += f", all of an array together (Euclidean norm) by {allowed.norm:g}"
+    return f"{'; '.join(found)}; integers not at all"
 
 
 def missed(remarks: Sequence[str], kernel: str) -> tuple[str, ...]:

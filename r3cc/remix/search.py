@@ -48,7 +48,6 @@ class Target:
     plan: KernelPlan
     builder: SourceBuilder
     open_evaluator: Callable[[], Evaluator]
-    inspect: Callable[[Variant], Artefact]
     space_of: Callable[[Variant], Space]
     sheet_of: SheetOf
     """What prompts say about the kernel, given the baseline's evaluation and what its IR says."""
@@ -137,7 +136,7 @@ class Remixer:
 
     async def _remix(self, index: int, target: Target) -> Result:
         plan, watcher = target.plan, self._company.watcher
-        live = LiveWorkshop(target.builder, target.open_evaluator, target.inspect)
+        live = LiveWorkshop(target.builder, target.open_evaluator)
         try:
             result = await self._kernel(index, target, live)
         finally:

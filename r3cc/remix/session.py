@@ -25,7 +25,6 @@ from r3cc.remix.events import (
     Setup,
     read_transcript,
 )
-from r3cc.remix.loop.cascade import Built
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.loop.memory import adopted
 from r3cc.remix.model import Prompt, Proposer, Rejection
@@ -211,10 +210,9 @@ def _first_prompt(target: Target, settings: LoopSettings, seed: int) -> Prompt:
     built = target.builder.build({}, {})
     if isinstance(built, Rejection):
         raise R3Error(f"the original source cannot be rebuilt: {built.message}")
-    original = Built(built, target.inspect(built))
     state = SearchState(target.plan.kernel, settings)
-    state.original = features.features(original.artefact, baseline.resources, target.dynamic_shared)
-    sheet = target.sheet_of(baseline, original.artefact)
+    state.original = features.features(built.artefact, baseline.resources, target.dynamic_shared)
+    sheet = target.sheet_of(baseline, built.artefact)
     layout = Layout(sheet, target.builder.source, settings.max_output_tokens, baseline.resources)
     drawn = sampling.draw(state, seed, 0, settings.siblings)
     return layout.prompt(state, drawn, drawn.siblings[0], 0)

@@ -16,6 +16,7 @@ from r3cc.remix.events import AnyEvent, LoopSettings, Setup, read_transcript
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.model import (
     Answer,
+    Built,
     FailureKind,
     Parameter,
     Prompt,
@@ -71,10 +72,10 @@ class World:
         found = re.findall(r"R3_PARAM\((\w+), ([\d, ]+)\)", "".join(texts.values()))
         return tuple(Parameter(name, tuple(values.split(", "))) for name, values in found)
 
-    def build(self, texts: Mapping[str, str], values: Mapping[str, str] = {}) -> Variant | Rejection:
+    def build(self, texts: Mapping[str, str], values: Mapping[str, str] = {}) -> Built | Rejection:
         text = "\n".join(texts.get(region.name, region.text) for region in SOURCE.regions)
         chosen = {each.name: values.get(each.name, each.values[0]) for each in self.parameters(texts)}
-        text = re.sub(r"R3_PARAM\((\w+),[^)]*\)", lambda match: chosen[match[1]], text)
+        text = re.sub(r"R3_PARAM\((\w+),[^)]*\)", lambda match: chosen.get(match[1], "0"), text)
         self.builds[text] += 1
         if "#include" in text:
             return Rejection(Stage.REGIONS, "include", "No #include is allowed.")
@@ -86,10 +87,10 @@ class World:
         ir_hash = hashlib.sha256(
             repr((sorted(knobs(text).items()), "wrong" in text, "hang" in text)).encode()
         ).hexdigest()
-        return Variant(found, source_hash, ir_hash, chosen)
+        return Built(Variant(found, source_hash, ir_hash, chosen), self._artefact(text))
 
-    def inspect(self, variant: Variant) -> Artefact:
-        found = knobs(self.texts[variant.id][""])
+    def _artefact(self, text: str) -> Artefact:
+        found = knobs(text)
         width = 4 << min(found.get("width", 0), 2)
         return Artefact(
             accesses=2 + 4 * found.get("unroll", 0),
@@ -212,7 +213,6 @@ def target(world: World, noise: float = 0.001, **options: object) -> Target:
         plan=KernelPlan(kernel="abc", module="m", name="k", demangled="k", share=1.0, numerics="rounding"),
         builder=world,
         open_evaluator=open_evaluator,
-        inspect=world.inspect,
         space_of=lambda variant: tuning.space(),
         sheet_of=sheet,
         resolve=resolve,

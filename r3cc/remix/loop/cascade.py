@@ -17,7 +17,7 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive.features import features
 from r3cc.remix.archive.state import SearchState
 from r3cc.remix.artefact import Artefact
-from r3cc.remix.model import Features, Rejection, SourceBuilder, Stage, Variant
+from r3cc.remix.model import Built, Features, Rejection, SourceBuilder, Stage, Variant
 from r3cc.remix.prompts import feedback
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.finals import RETRIES
@@ -32,13 +32,6 @@ HOPELESS = 4.0
 """Times the baseline's time above which nothing is measured well."""
 Note = Callable[[str, Evaluation], object]
 """Hears of each evaluation, with the stage that it was made for."""
-
-
-class Built(msgspec.Struct, frozen=True):
-    """A variant and what its optimised IR says."""
-
-    variant: Variant
-    artefact: Artefact
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -65,12 +58,9 @@ class Workshop(Protocol):
 class LiveWorkshop:
     """Builds in threads and measures on the device; the evaluator starts with the first candidate."""
 
-    def __init__(
-        self, builder: SourceBuilder, open_evaluator: Callable[[], Evaluator], inspect: Callable[[Variant], Artefact]
-    ) -> None:
+    def __init__(self, builder: SourceBuilder, open_evaluator: Callable[[], Evaluator]) -> None:
         self._builder = builder
         self._open = open_evaluator
-        self._inspect = inspect
         self._evaluator: Evaluator | None = None
 
     @property
@@ -95,7 +85,7 @@ class LiveWorkshop:
 
     async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
         """In a thread: the builder blocks while it compiles."""
-        return await asyncio.to_thread(self._build, texts, values)
+        return await asyncio.to_thread(self._builder.build, texts, values)
 
     async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
         """Queue it and wait."""
@@ -106,10 +96,6 @@ class LiveWorkshop:
         if self._evaluator is not None:
             self._evaluator.close()
             self._evaluator = None
-
-    def _build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
-        built = self._builder.build(texts, values)
-        return built if isinstance(built, Rejection) else Built(built, self._inspect(built))
 
 
 class Judge:

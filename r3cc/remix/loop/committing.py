@@ -10,11 +10,11 @@ from r3cc.remix.archive.state import SearchState
 from r3cc.remix.events import Tuned, Verdict
 from r3cc.remix.loop.asking import Limits
 from r3cc.remix.loop.attempts import Attempts
-from r3cc.remix.loop.cascade import Built, Judgement, duplicate
+from r3cc.remix.loop.cascade import Judgement, duplicate
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.loop.memory import Memory
 from r3cc.remix.loop.work import Outcome, Parts, Work
-from r3cc.remix.model import Rejection, Stage
+from r3cc.remix.model import Built, Rejection, Stage
 from r3cc.replay.events import Incumbent, KernelPlan
 from r3cc.replay.model import Candidate
 

@@ -12,8 +12,8 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.remix.events import AnyEvent, Build, Failed, Learnt, Reply, Request, Source, Tuned, Verdict
-from r3cc.remix.loop.cascade import Built, Workshop, build_key
-from r3cc.remix.model import Rejection, SourceKernel
+from r3cc.remix.loop.cascade import Workshop, build_key
+from r3cc.remix.model import Built, Rejection, SourceKernel
 from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import Final
 from r3cc.replay.model import Candidate, Evaluation, TimingPlan

@@ -15,10 +15,10 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.remix.events import Build, Tuned
-from r3cc.remix.loop.cascade import FULL, Built, Judge, Note, Workshop, believed
+from r3cc.remix.loop.cascade import FULL, Judge, Note, Workshop, believed
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.loop.memory import TUNE
-from r3cc.remix.model import Rejection, SourceBuilder, Variant
+from r3cc.remix.model import Built, Rejection, SourceBuilder, Variant
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Asked, KernelSearch

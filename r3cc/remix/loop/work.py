@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from r3cc.remix.choosing import Policy
-from r3cc.remix.loop.cascade import Built, Judge, Judgement
+from r3cc.remix.loop.cascade import Judge, Judgement
 from r3cc.remix.loop.nested import NestedTuner
-from r3cc.remix.model import Prompt, Proposer, Rejection, SourceKernel
+from r3cc.remix.model import Built, Prompt, Proposer, Rejection, SourceKernel
 from r3cc.remix.prompts.answers import Rewrite
 from r3cc.remix.prompts.layout import Layout
 from r3cc.remix.watching import Watcher

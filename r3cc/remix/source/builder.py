@@ -12,9 +12,9 @@ from typing import Self
 import msgspec
 
 from r3cc.errors import R3Error
-from r3cc.remix.model import Parameter, Rejection, SourceKernel, Stage, Texts, Variant
+from r3cc.remix.model import Built, Parameter, Rejection, SourceKernel, Stage, Texts, Variant
 from r3cc.remix.source.handoff import CapturedModule
-from r3cc.remix.source.ir_checks import check_ir, check_kernel, check_resources
+from r3cc.remix.source.ir_checks import check_generality, check_ir, check_kernel, check_resources, entry
 from r3cc.remix.source.messages import Placed, failure
 from r3cc.remix.source.module import ModuleSource
 from r3cc.remix.source.parameters import ParameterError, expand, parameters_of
@@ -61,7 +61,7 @@ class StoreSourceBuilder:
         except ParameterError:
             return ()
 
-    def build(self, texts: Texts, values: Mapping[str, str] = {}) -> Variant | Rejection:
+    def build(self, texts: Texts, values: Mapping[str, str] = {}) -> Built | Rejection:
         """Check, compile in a sandbox and check the IR; ``values`` for the rewrite's parameters, else the defaults."""
         known = {region.name: region.text for region in self.source.regions}
         for name, text in texts.items():
@@ -83,7 +83,7 @@ class StoreSourceBuilder:
             return failure(compiled.run, placed)
         return self._checked(compiled.module, source_hash(full), chosen)
 
-    def _checked(self, module: CapturedModule, source: str, chosen: Mapping[str, str]) -> Variant | Rejection:
+    def _checked(self, module: CapturedModule, source: str, chosen: Mapping[str, str]) -> Built | Rejection:
         name = self._kernel.name
         if wrong := check_kernel(name, self._module.info, module.info):
             return wrong
@@ -91,16 +91,22 @@ class StoreSourceBuilder:
             facts = self._module.inspector.inspect(module.bitcode, name)
         except R3Error as error:
             return Rejection(Stage.COMPILE, "compiler_died", f"LLVM cannot read the kernel's IR: {error}")
-        wrong = check_ir(self._original, facts) or check_resources(self._kernel, self._original, facts)
-        return wrong or self._kept(module, Variant("", source, facts.digest, dict(chosen)))
+        parameters = (entry(self._module.info, name) or {})["parameters"]
+        wrong = (
+            check_ir(self._original, facts)
+            or check_generality(self._original, facts, parameters)
+            or check_resources(self._kernel, self._original, facts)
+        )
+        return wrong or Built(Variant(self._keep(module), source, facts.digest, dict(chosen)), facts.artefact)
 
-    def _kept(self, module: CapturedModule, variant: Variant) -> Variant:
+    def _keep(self, module: CapturedModule) -> str:
+        """Write a variant into the store; its id."""
         identity = hashlib.sha256(module.bitcode).hexdigest()
         bitcode, info = variant_paths(self._store, identity[:16])
         if not info.is_file():
             write_whole(bitcode, module.bitcode)
             write_whole(info, msgspec.json.encode(module.info))
-        return msgspec.structs.replace(variant, id=identity[:16])
+        return identity[:16]
 
     def _rewritten(self, texts: Mapping[str, str]) -> tuple[dict[Path, bytes], list[Placed]]:
         """New contents of the files that change, by real path, and where the regions lie in them."""

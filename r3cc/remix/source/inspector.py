@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from r3cc.errors import R3Error
 from r3cc.farm.process import Failed, ProcessLost, SupervisedProcess
 from r3cc.remix.source import ir_worker
-from r3cc.remix.source.ir_worker import Inspect, IrFacts, Optimise
+from r3cc.remix.source.ir_worker import Inspect, IrFacts
 
 _INSPECT_S = 60.0
 
@@ -22,20 +21,11 @@ class Inspector:
 
     def inspect(self, bitcode: bytes, kernel: str) -> IrFacts:
         """Facts of a kernel's closure. Raises R3Error."""
-        facts: IrFacts = self._ask(Inspect(bitcode, kernel))
-        return facts
-
-    def optimised(self, bitcode: bytes) -> str:
-        """LLVM's text of a module after ``default<O3>``. Raises R3Error."""
-        text: str = self._ask(Optimise(bitcode))
-        return text
-
-    def _ask(self, request: Inspect | Optimise) -> Any:
         with self._lock:
             if self._process is None:
                 self._process = SupervisedProcess(ir_worker.MODULE, None)
             try:
-                answer = self._process.ask(request, _INSPECT_S)
+                answer: IrFacts | Failed = self._process.ask(Inspect(bitcode, kernel), _INSPECT_S)
             except ProcessLost as error:
                 self._process = None
                 raise R3Error(f"the process was {error}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from r3cc.remix.model import Rejection, Stage
@@ -21,7 +21,7 @@ MOST_STATIC_SHARED = 48 << 10
 
 def check_kernel(name: str, original: Mapping[str, Any], variant: Mapping[str, Any]) -> Rejection | None:
     """Compare modules' JSON: the kernel's name and parameters, and the globals."""
-    known, found = _entry(original, name), _entry(variant, name)
+    known, found = entry(original, name), entry(variant, name)
     if known is None or found is None:
         shown = base_name(demangle(name))
         message = f"There is no kernel {shown} with the recorded signature any more: keep its name, parameter types, "
@@ -63,6 +63,18 @@ def check_ir(original: IrFacts, variant: IrFacts) -> Rejection | None:
     return None
 
 
+def check_generality(original: IrFacts, variant: IrFacts, parameters: Sequence[Mapping[str, Any]]) -> Rejection | None:
+    """Whether what the program may launch the kernel with is still looked at; recorded values are no constants."""
+    for at in sorted(original.integers - variant.integers):
+        name = parameters[at].get("name") or f"number {at}"
+        why = "the value that was recorded is not the only one"
+        return _abi("ignored_parameter", f"The kernel no longer looks at its integer parameter {name}: {why}.")
+    if original.reads_block_size and not variant.reads_block_size:
+        why = "the recorded size is not the only one"
+        return _abi("assumed_block", f"The kernel no longer looks at blockDim, as the original does: {why}.")
+    return None
+
+
 def check_resources(kernel: Kernel, original: IrFacts, variant: IrFacts) -> Rejection | None:
     """Whether the recorded launches can still be made."""
     most = max(MOST_STATIC_SHARED, original.static_shared)
@@ -76,7 +88,8 @@ def check_resources(kernel: Kernel, original: IrFacts, variant: IrFacts) -> Reje
     return None
 
 
-def _entry(info: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+def entry(info: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """What a module's JSON says of a kernel."""
     return next((each for each in info["kernels"] if each["name"] == name), None)
 
 

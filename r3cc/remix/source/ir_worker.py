@@ -10,6 +10,9 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.farm.process import Failed, open_line
 from r3cc.llvm import Passes
+from r3cc.remix import artefact
+from r3cc.remix.artefact import Artefact
+from r3cc.remix.source.integers import integers_used
 
 MODULE = "r3cc.remix.source.ir_worker"
 OPTIMISED = "default<O3>"
@@ -25,12 +28,6 @@ class Inspect(msgspec.Struct, frozen=True):
     kernel: str
 
 
-class Optimise(msgspec.Struct, frozen=True):
-    """Request: optimise a module. Answered by LLVM's text of it after ``default<O3>``, or Failed."""
-
-    bitcode: bytes
-
-
 class IrFacts(msgspec.Struct, frozen=True):
     """What a kernel's closure holds that its module's JSON doesn't say."""
 
@@ -44,6 +41,10 @@ class IrFacts(msgspec.Struct, frozen=True):
     """Bytes."""
     max_threads: int | None
     """Threads a block that the launch bounds allow."""
+    reads_block_size: bool
+    integers: frozenset[int]
+    """Positions of the integer parameters that its results depend on."""
+    artefact: Artefact
 
 
 def main() -> None:
@@ -53,23 +54,18 @@ def main() -> None:
     passes = Passes()
     while True:
         try:
-            request: Inspect | Optimise = line.receive()
+            request: Inspect = line.receive()
         except EOFError:
             return
         try:
-            line.answer(_answer(passes, request))
+            line.answer(_inspect(passes, request))
         except R3Error as error:
             line.answer(Failed(str(error)))
 
 
-def _answer(passes: Passes, request: Inspect | Optimise) -> IrFacts | str:
-    if isinstance(request, Optimise):
-        return passes.text(request.bitcode, OPTIMISED)
-    return _inspect(passes, request)
-
-
 def _inspect(passes: Passes, request: Inspect) -> IrFacts:
-    text = passes.text(passes.extract(request.bitcode, request.kernel))
+    alone = passes.extract(request.bitcode, request.kernel)
+    text, optimised = passes.text(alone), passes.text(alone, OPTIMISED)
     described = passes.describe(request.bitcode).kernel(request.kernel)
     externals = {*_DECLARED.findall(text), *_EXTERNAL.findall(text)}
     return IrFacts(
@@ -78,4 +74,7 @@ def _inspect(passes: Passes, request: Inspect) -> IrFacts:
         assembly=frozenset(_ASSEMBLY.findall(text)),
         static_shared=described.static_shared,
         max_threads=described.max_threads,
+        reads_block_size=described.reads_block_size,
+        integers=integers_used(optimised, request.kernel),
+        artefact=artefact.read(optimised, request.kernel),
     )

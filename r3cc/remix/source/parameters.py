@@ -12,6 +12,8 @@ from r3cc.remix.source.tokens import Kind, Token, tokens
 WORD = "R3_PARAM"
 MOST_PARAMETERS = 16
 MOST_VALUES = 32
+LONGEST_VALUE = 64
+"""Characters: a value is a number or a short expression, and may stand in many places."""
 
 
 class ParameterError(Exception):
@@ -47,6 +49,8 @@ def parameters_of(texts: Mapping[str, str]) -> tuple[Parameter, ...]:
             raise ParameterError(f"R3_PARAM({name}) has no values: write R3_PARAM({name}, 64, 128, 256).")
         if len(values) > MOST_VALUES:
             raise ParameterError(f"R3_PARAM({name}, …) has more than {MOST_VALUES} values.")
+        if max(map(len, values)) > LONGEST_VALUE:
+            raise ParameterError(f"R3_PARAM({name}, …) has a value of more than {LONGEST_VALUE} characters.")
     if len(found) > MOST_PARAMETERS:
         raise ParameterError(f"There are more than {MOST_PARAMETERS} parameters.")
     return tuple(Parameter(name, values) for name, values in found.items())

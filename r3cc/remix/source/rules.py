@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from r3cc.remix.model import Rejection, Stage
+from r3cc.remix.source.declarations import check_declarations
 from r3cc.remix.source.tokens import Kind, Token, tokens
 
 _ASSEMBLY = frozenset({"asm", "__asm", "__asm__"})
@@ -28,6 +29,10 @@ _REASONS = (
 
 _PRAGMAS = re.compile(r"#pragma (?:unroll|nounroll|clang loop)\b[\w\s(),+*-]*")
 _CONDITIONS = re.compile(r"#(?:if|ifdef|ifndef|elif|else|endif)\b.*", re.DOTALL)
+_PLAIN_CONDITIONS = re.compile(
+    r"#(?:(?:if|elif)\b[^\w$]*(?:\d[^\w$]*)*|(?:if|elif)\b.*\bR3_PARAM\b.*|else|endif)", re.DOTALL
+)
+"""Those that no compiler sees otherwise than another one; a parameter becomes a number."""
 _MOST_BYTES = 200_000
 _DEEPEST = 200
 _PAIRS = {")": "(", "]": "[", "}": "{"}
@@ -41,7 +46,13 @@ def check_text(name: str, text: str, original: str) -> Rejection | None:
         return _rejection("strange_text", f"The text of '{name}' holds characters that no file can hold.")
     found = list(tokens(text))
     known = list(tokens(original))
-    return _check_directives(name, found, known) or _check_tokens(name, found, known) or _check_balance(name, found)
+    return (
+        _check_directives(name, found, known)
+        or _check_tokens(name, found, known)
+        or _check_conditions(name, found, known)
+        or _check_balance(name, found)
+        or check_declarations(name, found, known)
+    )
 
 
 def _is_text(text: str) -> bool:
@@ -88,6 +99,18 @@ def _check_directives(name: str, found: Sequence[Token], known: Sequence[Token])
         if depth < 0:
             break
     return _rejection("unbalanced", f"'{name}' does not close its preprocessor conditions.") if depth else None
+
+
+def _check_conditions(name: str, found: Sequence[Token], known: Sequence[Token]) -> Rejection | None:
+    """The host's compiler reads the text as well, and must not find another one there."""
+    own = {token.text for token in known}
+    for token in found:
+        named = _CONDITIONS.fullmatch(token.text) and not _PLAIN_CONDITIONS.fullmatch(token.text)
+        if token.kind is Kind.DIRECTIVE and named and token.text not in own:
+            return _rejection(
+                "condition", f"'{name}' has the line `{token.text[:80]}`: a condition may ask for numbers."
+            )
+    return None
 
 
 def _depth_change(directive: str) -> int:

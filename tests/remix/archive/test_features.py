@@ -52,7 +52,7 @@ class Reader:
         bitcode = subprocess.run(
             [tool.path, "-o", "-", "-"], input=text.encode(), capture_output=True, check=True
         ).stdout
-        return read(self._inspector.optimised(bitcode), kernel)
+        return self._inspector.inspect(bitcode, kernel).artefact
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_facts_of_a_kernel(facts: Reader) -> None:
         warp_operations=False,
         atomics=False,
     )
-    with pytest.raises(R3Error, match="does not define other"):
+    with pytest.raises(R3Error, match="has no kernel"):
         facts(AXPY, "other")
 
 

@@ -111,6 +111,18 @@ CHEATS = {
     "knows the recorded input": ([(Z, "z[i] = scale[1] * root(1.0 + i / 1000.0);")], Stage.HELD_OUT, "mismatch"),
     "knows the recorded scalar": ([(Y, "y[i] = 3.0 * x[i] + y[i];")], Stage.HELD_OUT, "mismatch"),
     "knows the recorded table": ([(Z, "z[i] = 2.0 * root(x[i]);")], Stage.HELD_OUT, "mismatch"),
+    "knows the recorded size": (
+        [("if (i < n) {", "if (i < 1000) {"), ("n - 1 - i", "999 - i")],
+        Stage.ABI,
+        "ignored_parameter",
+    ),
+    "assumes the recorded size": ([(HEAD, "__builtin_assume(n == 1000); " + HEAD)], Stage.ABI, "ignored_parameter"),
+    "leaves other sizes undefined": (
+        [(HEAD, "if (n != 1000) __builtin_unreachable(); " + HEAD)],
+        Stage.ABI,
+        "ignored_parameter",
+    ),
+    "knows the recorded block": ([("blockDim.x", "128")], Stage.ABI, "assumed_block"),
     # lower precision
     "computes in single precision": ([(Z, "z[i] = (float)scale[1] * sqrtf((float)x[i]);")], Stage.CORRECT, "mismatch"),
     "adds in single precision": ([(Y, "y[i] = (float)(a * x[i]) + y[i];")], Stage.CORRECT, "mismatch"),
@@ -144,6 +156,16 @@ CHEATS = {
     ),
     "assembles a file in": ([(HEAD, HEAD + ' asm(".incbin \\"/etc/passwd\\"");')], Stage.REGIONS, "inline_assembly"),
     "redefines what comes after it": ([(HEAD, "\n#define launches notes[0]\n" + HEAD)], Stage.REGIONS, "directive"),
+    "runs code in the program's start": (
+        [("__global__ void", 'static int started = system("id");\n__global__ void')],
+        Stage.REGIONS,
+        "host_code",
+    ),
+    "hides code from the device's compiler": (
+        [(HEAD, "\n#ifndef __CUDA_ARCH__\n  n -= 1;\n#endif\n" + HEAD)],
+        Stage.REGIONS,
+        "condition",
+    ),
     "leaves its function": ([(HEAD, HEAD + " } } namespace other { void f() {")], Stage.REGIONS, "unbalanced"),
 }
 

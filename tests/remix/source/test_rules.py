@@ -50,7 +50,11 @@ KERNEL = "__global__ void k(float *x) {\n%s\n}"
         ('const char *s = "asm #include";', None),
         ("#pragma unroll 4\nfor (;;) {}", None),
         ("#pragma unroll\nfor (;;) {}", None),
-        ("#if defined(__CUDA_ARCH__)\nx[0] = 1'000;\n#else\nx[0] = '{';\n#endif", None),
+        ("#if 1 + 1 > 1\nx[0] = 1'000;\n#else\nx[0] = '{';\n#endif", None),
+        ("#if R3_PARAM(wide, 0, 1) > 0\nx[0] = 1;\n#endif", None),
+        ("#if defined(__CUDA_ARCH__)\nx[0] = 1;\n#endif", "condition"),
+        ("#ifndef __CUDA_ARCH__\n#endif", "condition"),
+        ("#if __x86_64__\n#endif", "condition"),
     ],
 )
 def test_texts_are_judged_by_their_tokens(body, reason):
@@ -63,6 +67,70 @@ def test_what_the_original_holds_may_stay_but_not_more_of_it():
     assert check_text("k", original.replace("{", "{ x[1] = 0;"), original) is None
     assert check_text("k", original + ' void f() { asm("exit;"); }', original).reason == "inline_assembly"
     assert check_text("k", original.replace("#define N 4", "#define N 5"), original).reason == "directive"
+
+
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        ("static int started = system(0);", "host_code"),
+        ("int started{system(0)};", "host_code"),
+        ("const int started = system(0);", "host_code"),
+        ("struct Evil { Evil() { system(0); } } evil;", "host_code"),
+        ("struct Evil { static inline int x = system(0); };", "host_code"),
+        ("template <class T> void cudaFoo(T x) { system(0); }", "host_code"),
+        ("namespace { struct E { E(); }; E e; }", "host_code"),
+        ("namespace a { void f() {} }", "host_code"),
+        ("__attribute__((constructor)) void f() { system(0); }", "host_code"),
+        ("__host__ __device__ void cudaFoo(float *x) {}", "host_code"),
+        ("int (*f)(__device__ int) = g;", "host_code"),
+        ("void f();", "host_code"),
+        ("__device__ struct A f() {} static int x = system(0);", "host_code"),
+        ("struct A f() {}", "host_code"),
+        ("__launch_bounds__(64) __global__ void other() {}", None),
+        ("typedef struct { double x, y; } Pair;", None),
+        ("__device__ double square(double x) { return x * x; }", None),
+        ("template <int N> __device__ __forceinline__ double f(double x) { return N < 3 ? x : 0; }", None),
+        ("namespace { __device__ int f(int); }", None),
+        ("namespace detail::more { constexpr int N = 4; }", None),
+        ("static const double third = 1.0 / 3.0;", None),
+        ("static constexpr int tile[2] = {1, 2};", None),
+        ("__constant__ double weights[2] = {1, 2};", None),
+        (
+            "struct Pair { double x, y; static constexpr int size = 2; __device__ double sum() { return x + y; } };",
+            None,
+        ),
+        ("enum { A, B };", None),
+        ("enum class Kind : int { A = 1 };", None),
+        ("using real = double; typedef double other;", None),
+        ("template <class T> struct Box { T x; };", None),
+        ('extern "C" __device__ int f(int x) { return x; }', None),
+        ("struct P { double x; __device__ P &operator=(const P &o) { x = o.x; return *this; } };", None),
+    ],
+)
+def test_nothing_is_declared_for_the_host(before, reason):
+    found = check_text("k", f"{before}\n{KERNEL % ''}", KERNEL % "")
+    assert (found.reason if found else None) == reason
+
+
+def test_what_the_original_declares_may_stay():
+    for original in (
+        "KERNEL_HEAD void k(float *x) { x[0] = 1; }",
+        "__host__ __device__ double f(double x) { return x; }",
+        "double operator()(double x) const { return x; }",
+        "[=] __device__ (int i) { x[i] = 0; }",
+    ):
+        assert check_text("k", original.replace("{", "{ ;", 1), original) is None
+    assert check_text("k", "FAST void f() {} KERNEL_HEAD void k(float *x) {}", "KERNEL_HEAD void k(float *x) {}")
+    assert not check_text(
+        "k", "KERNEL_HEAD int f() {} KERNEL_HEAD void k(float *x) {}", "KERNEL_HEAD void k(float *x) {}"
+    )
+
+
+def test_a_value_is_short():
+    """It may stand in very many places."""
+    texts = {"k": f"R3_PARAM(a, {'1 + ' * 40_000}1);" + "R3_PARAM(a);" * 1000}
+    with pytest.raises(ParameterError, match="more than 64 characters"):
+        parameters_of(texts)
 
 
 def test_a_text_of_a_megabyte_is_too_long():
