@@ -13,6 +13,7 @@ class Sheet(msgspec.Struct, frozen=True):
     share: float
     """Share of the recording's device time, 0 to 1."""
     numerics: str
+    """How far results may be from the recorded ones, in words."""
     architecture: str = ""
     device_facts: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from r3cc.remix.model import Region, SourceKernel
-from r3cc.remix.planning import REMARKS_SHOWN, context_of, missed, resolved, without_comments
+from r3cc.remix.planning import REMARKS_SHOWN, allowed_differences, context_of, missed, resolved, without_comments
+from r3cc.replay.model import Numerics
+from r3cc.tune.plan import KernelOptions
 
 FILE = """// Axpy, as everybody knows it.
 struct Grid { int n; int size() const { return n; } };
@@ -65,3 +69,16 @@ def test_remarks_tell_what_the_optimiser_could_not_do() -> None:
 def test_winners_have_values_in_place_of_parameters() -> None:
     text = "int tile = R3_PARAM(tile, 4, 8, 16); // R3_PARAM\n"
     assert resolved({"k": text}, {"tile": "8"}) == {"k": "int tile = 8; // R3_PARAM\n"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (KernelOptions(numerics=Numerics.BITWISE), "every byte"),
+        (KernelOptions(), "a double may be off by 1e-09 of its own value plus 1e-13 times the largest magnitude"),
+        (KernelOptions(), "(Euclidean norm) by 1e-11; a float"),
+        (KernelOptions(rtol=1e-3, atol=0.5), "by 0.001 of its own value plus 0.5; a float"),
+    ],
+)
+def test_prompts_say_what_validation_allows(options: KernelOptions, said: str) -> None:
+    assert said in allowed_differences(options)

@@ -11,6 +11,8 @@ LEAST_RATIO = 0.01
 """A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
 LONGEST = 600
 """Characters of a tool's message that a prompt shows."""
+_FROM_NOTHING = 1e100
+"""Relative difference that only a reference of 0 has."""
 _STAGES: Mapping[Status, Stage] = {
     Status.REJECTED: Stage.RESOURCES,
     Status.COMPILE_ERROR: Stage.COMPILE,
@@ -68,9 +70,11 @@ def _detail(evaluation: Evaluation) -> str:
 
 
 def _differences(mismatches: Sequence[Mismatch]) -> str:
-    shown = [
-        f"{each.count} elements of type {each.element} at {each.where}, by up to {each.furthest[0]} "
-        f"({each.furthest[1]} relative)"
-        for each in mismatches[:3]
-    ]
-    return "; ".join(shown)
+    return "; ".join(map(_difference, mismatches[:3]))
+
+
+def _difference(mismatch: Mismatch) -> str:
+    absolute, relative = mismatch.furthest
+    from_nothing = mismatch.max_rel is not None and mismatch.max_rel > _FROM_NOTHING
+    how = "where the reference has 0" if from_nothing else f"{relative} relative"
+    return f"{mismatch.count} elements of type {mismatch.element} at {mismatch.where}, by up to {absolute} ({how})"
