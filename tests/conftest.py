@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 SAXPY = "_Z5saxpyifPfS_"
 REDUCE = "_Z6reducePKdPd"
 
-APART = ("test_lit.py", "cpu/", "examples/", "llvm/", "remix/test_cli.py")
+APART = ("test_lit.py", "examples/", "remix/test_cli.py")
 """Their tests go to any process of ``--dist loadgroup``: they need nothing of one another, or get it by ``tests.once``.
 
 Those of every other file stay in one process, for the sake of the file's fixtures. Files go first, the single tests
