@@ -10,10 +10,10 @@ from r3cc.errors import R3Error
 from r3cc.record.application import LoadedLibrary, loaded_libraries
 from r3cc.record.cpu_modules import prepare_modules
 from r3cc.record.linked_modules import link_programs
+from r3cc.record.preload import preload
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
 from r3cc.store.elf import is_elf
-from r3cc.toolchain.native import native_library
 
 CUDART = re.compile(r"libcudart\.so\.(\d+)")
 DRIVER = "cpu/driver/libcuda.so.1"
@@ -41,11 +41,7 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
             "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one; or HIP's, with -lamdhip64"
         )
     preloaded = [runtime, *(DRIVER for library in libraries if library.name == "libcuda.so.1")]
-    return (
-        prepare_modules(binaries, store)
-        | link_programs(binaries, store).environment
-        | {"LD_PRELOAD": ":".join(str(native_library(name)) for name in preloaded)}
-    )
+    return prepare_modules(binaries, store) | link_programs(binaries, store).environment | preload(*preloaded)
 
 
 def runtime_of(libraries: Sequence[LoadedLibrary]) -> str | None:

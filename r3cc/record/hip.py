@@ -9,9 +9,9 @@ from r3cc.errors import R3Error
 from r3cc.record.application import loaded_libraries
 from r3cc.record.cpu_device import HIP, binaries_with_modules
 from r3cc.record.cpu_modules import prepare_modules
+from r3cc.record.preload import preload
 from r3cc.record.visible import visible_device
 from r3cc.store import Store
-from r3cc.toolchain.native import native_library
 
 RECORDER = "libr3record-hip.so"
 VISIBLE = "HIP_VISIBLE_DEVICES"
@@ -27,8 +27,7 @@ def hip_environment(program: Path, store: Store, device: str) -> dict[str, str]:
         raise R3Error(f"{program} does not load HIP's shared runtime: link it with -lamdhip64, as r3-hipcc does")
     from r3cc.devices.hip import is_host_runtime  # here, for it imports numpy, which other recordings do without
 
-    environment = {"LD_PRELOAD": str(native_library(RECORDER))}
-    environment |= visible_device(device, VISIBLE, os.environ.get(VISIBLE))
+    environment = preload(RECORDER) | visible_device(device, VISIBLE, os.environ.get(VISIBLE))
     if not is_host_runtime():
         return environment
     return environment | prepare_modules(binaries_with_modules(program, libraries), store)

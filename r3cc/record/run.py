@@ -21,11 +21,11 @@ from r3cc.record.launcher import run_program
 from r3cc.record.linked_modules import link_programs
 from r3cc.record.options import RecordOptions, recorder_environment
 from r3cc.record.plan import Plan, plan_launches
+from r3cc.record.preload import preload
 from r3cc.record.visible import visible_device
 from r3cc.store import Store
 from r3cc.store.model import Recording
 from r3cc.store.recordings import Recordings
-from r3cc.toolchain.native import native_library
 
 RECORDER = "libr3record.so"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -175,8 +175,8 @@ def cuda_environment(given_device: str | None, visible: str | None) -> dict[str,
 
     ``visible`` is the CUDA_VISIBLE_DEVICES under which the device was numbered. Raises UsageError where it shows fewer.
     """
-    preload = {"LD_PRELOAD": str(native_library(RECORDER))}
-    return preload if given_device is None else preload | visible_device(given_device, VISIBLE, visible)
+    recorder = preload(RECORDER)
+    return recorder if given_device is None else recorder | visible_device(given_device, VISIBLE, visible)
 
 
 def joined_environment(own: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:

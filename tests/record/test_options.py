@@ -9,6 +9,7 @@ import pytest
 from r3cc.errors import R3Error, UsageError
 from r3cc.record import run
 from r3cc.record.options import RecordOptions, Snapshot, recorder_environment
+from r3cc.record.preload import preload
 from r3cc.record.run import choose_device, joined_environment
 from r3cc.record.visible import visible_device
 
@@ -94,3 +95,15 @@ def test_one_gpu_is_visible(device: str, visible: str | None, expected: str) -> 
 def test_a_gpu_that_is_not_visible_is_a_sentence(device: str, visible: str | None) -> None:
     with pytest.raises(UsageError, match=r"no device|one GPU"):
         visible_device(device, "VISIBLE", visible)
+
+
+@pytest.mark.parametrize("folder", ["my programs", "a:b"])
+def test_a_library_that_cannot_be_preloaded_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    library = tmp_path / folder / "lib/r3cc/libr3record.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setenv("R3_PREFIX", str(tmp_path / folder))
+    with pytest.raises(R3Error, match="a blank or a colon"):
+        preload("libr3record.so")
