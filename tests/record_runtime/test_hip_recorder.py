@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,9 +15,13 @@ import numpy as np
 import pytest
 
 from r3cc.errors import R3Error
+from r3cc.record.cpu_modules import prepare_modules
 from r3cc.store import Store
+from r3cc.store.verify import verify
 from r3cc.toolchain.native import native_library
 from tests.cpu.test_hip import PROGRAM, ROOT, build
+from tests.record_runtime.bench import Recorded
+from tests.store.pack_writer import add_recording
 
 SOURCE = r"""
 #include <hip/hip_runtime.h>
@@ -123,3 +129,209 @@ def test_a_program_without_hips_runtime_is_refused(tmp_path: Path) -> None:
     done = r3("hip5", "record", "--device", "hip:0", "--store", tmp_path / "store", "--", "/bin/true")
     assert done.returncode != 0
     assert "does not load HIP's shared runtime" in done.stderr
+
+
+@dataclass
+class HipBench:
+    """Runs programs with the recorder preloaded, before a runtime of which a test changes some entries."""
+
+    folder: Path
+    variables: dict[str, str]
+    stores: list[Store] = field(default_factory=list)
+
+    def compile(self, name: str, source: str, *flags: str) -> Path:
+        path = self.folder / f"{name}.cpp"
+        path.write_text(source)
+        return build(path, self.folder / name, "--offload-arch=gfx90a", *flags)
+
+    def record(self, program: Path, changed: str = "", coded: Path | None = None, **variables: str) -> Recorded:
+        """Runs it to its end; ``changed`` is the C++ source of other runtime entries, ``coded`` what has the kernels."""
+        preloaded = [str(native_library("libr3record-hip.so"))]
+        if changed:
+            source, library = self.folder / "changed.cpp", self.folder / "libchanged.so"
+            source.write_text("#include <dlfcn.h>\n#include <unistd.h>\n" + changed)
+            subprocess.run(["g++", "-shared", "-fPIC", source, "-o", library], check=True)
+            preloaded.append(str(library))
+        path = self.folder / f"store{len(self.stores)}"
+        with Store.create(path) as store:
+            settings = prepare_modules([coded or program], store)
+        settings |= {"LD_PRELOAD": " ".join(preloaded), "R3_RECORD_DIR": str(add_recording(path)), **variables}
+        done = subprocess.run(
+            [program], env=self.variables | settings, capture_output=True, text=True, timeout=60, check=False
+        )
+        self.stores.append(Store.open(path))
+        return Recorded(done.returncode, done.stdout, done.stderr, self.stores[-1])
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[HipBench]:
+    made = HipBench(tmp_path, environment("hip5"))
+    yield made
+    for store in made.stores:
+        store.close()
+
+
+SCALING = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <unistd.h>
+__device__ float factor = 2;
+__global__ void scaled(float *x) { x[threadIdx.x] *= factor; factor += 1; }
+__global__ void filled(float *x, float by) { x[threadIdx.x] = by; }
+"""
+
+
+def test_a_runtime_that_only_a_plugin_has(bench: HipBench) -> None:
+    plugin = bench.compile(
+        "plugin.so",
+        SCALING
+        + """
+        extern "C" void run() {
+          float *x, host[32];
+          if (hipMalloc(&x, sizeof host)) return;
+          filled<<<1, 32>>>(x, 3);
+          hipMemcpy(host, x, sizeof host, hipMemcpyDeviceToHost);
+          std::printf("%g\\n", host[31]);
+        }""",
+        *("-shared", "-fPIC"),
+    )
+    main = bench.folder / "main"
+    source = f"""
+        #include <dlfcn.h>
+        int main() {{
+          void *plugin = dlopen("{plugin}", RTLD_NOW | RTLD_LOCAL);
+          reinterpret_cast<void (*)()>(dlsym(plugin, "run"))();
+        }}"""
+    subprocess.run(["g++", "-xc++", "-", "-o", main, "-ldl"], input=source, text=True, check=True)
+    recorded = bench.record(main, coded=plugin)
+    assert (recorded.status, recorded.output) == (0, "3\n"), recorded.messages
+    assert recorded.kernel("_Z6filledPff").recorded == 1
+
+
+def test_a_device_that_never_comes_to_rest_is_not_waited_for(bench: HipBench) -> None:
+    program = bench.compile(
+        "program",
+        SCALING
+        + """
+        int main() {
+          float *x;
+          if (hipMalloc(&x, 128)) return 2;
+          for (int i = 0; i < 3; ++i) filled<<<1, 32>>>(x, i);
+          std::printf("done\\n");
+        }""",
+    )
+    never = 'extern "C" int hipDeviceSynchronize() { for (;;) pause(); }'
+    recorded = bench.record(program, never, R3_RECORD_DEADLINE_MS="300", R3_RECORD_EVERY="1")
+    assert (recorded.status, recorded.output) == (0, "done\n"), recorded.messages
+    assert recorded.refusals("_Z6filledPff") == {"the device wasn't idle within the deadline": 3}
+
+
+def test_the_recorders_own_errors_are_not_the_programs(bench: HipBench) -> None:
+    program = bench.compile(
+        "program",
+        SCALING
+        + """
+        int main() {
+          float *x;
+          if (hipMalloc(&x, 128)) return 2;
+          filled<<<1, 32>>>(x, 1);
+          std::printf("%d %d", hipPeekAtLastError(), hipGetLastError());
+          filled<<<1, 2000>>>(x, 1);
+          std::printf(" %d", hipGetLastError() != hipSuccess);
+          filled<<<1, 32>>>(x, 2);
+          std::printf(" %d\\n", hipGetLastError());
+        }""",
+    )
+    failing = """
+    extern "C" int hipFree(void *);
+    extern "C" int hipEventQuery(void *) { return hipFree((void *)16); }
+    extern "C" int hipMemAddressReserve(void **, unsigned long, unsigned long, void *, unsigned long long) {
+      return hipFree((void *)16);
+    }"""
+    failing = failing.replace("hipFree((void *)16)", '((int (*)(void *))dlsym(RTLD_NEXT, "hipFree"))((void *)16)')
+    recorded = bench.record(program, failing)
+    assert (recorded.status, recorded.output) == (0, "0 0 1 0\n"), recorded.messages
+
+
+def test_a_variable_that_cannot_be_found_is_not_recorded_around(bench: HipBench) -> None:
+    program = bench.compile(
+        "program",
+        SCALING
+        + """
+        int main() {
+          float *x, host = 5;
+          if (hipMalloc(&x, 128)) return 2;
+          hipMemcpyToSymbol(HIP_SYMBOL(factor), &host, sizeof host);
+          scaled<<<1, 1>>>(x);
+          return hipFree(x);
+        }""",
+    )
+    recorded = bench.record(program, 'extern "C" int hipGetSymbolAddress(void **, const void *) { return 500; }')
+    assert recorded.status == 0, recorded.messages
+    assert recorded.refusals("_Z6scaledPf") == {"the runtime can't find its variable factor": 1}
+
+
+def test_a_pointer_to_a_variable_is_not_recorded(bench: HipBench) -> None:
+    program = bench.compile(
+        "program",
+        SCALING
+        + """
+        int main() {
+          float *x;
+          if (hipGetSymbolAddress((void **)&x, HIP_SYMBOL(factor))) return 2;
+          filled<<<1, 1>>>(x, 3);
+          return 0;
+        }""",
+    )
+    recorded = bench.record(program)
+    assert recorded.status == 0, recorded.messages
+    assert recorded.refusals("_Z6filledPff") == {"a pointer to the device variable factor": 1}
+
+
+def test_every_way_to_allocate_is_recorded_or_refused(bench: HipBench) -> None:
+    program = bench.compile(
+        "program",
+        SCALING
+        + """
+        int main() {
+          void *pinned;
+          float *ordered;
+          hipPitchedPtr box;
+          if (hipMalloc3D(&box, hipExtent{100, 3, 2}) || hipMemAllocHost(&pinned, 128)) return 2;
+          hipMemset3D(box, 0, hipExtent{100, 3, 2});
+          filled<<<1, 25>>>((float *)box.ptr, 1);
+          filled<<<1, 26>>>((float *)pinned, 2);
+          if (hipMallocAsync((void **)&ordered, 128, nullptr)) return 3;
+          filled<<<1, 27>>>(ordered, 3);
+          void *base; size_t size;
+          if (hipMemGetAddressRange(&base, &size, ordered + 3)) return 4;
+          std::printf("%d %zu\\n", base == ordered, size);
+          std::fflush(stdout);
+          if (hipFreeAsync(ordered, nullptr) || hipFree(box.ptr) || hipFreeHost(pinned)) return 5;
+          _exit(0);
+        }""",
+    )
+    recorded = bench.record(program)
+    assert (recorded.status, recorded.output) == (0, "1 128\n"), recorded.messages
+    kernel = recorded.kernel("_Z6filledPff")
+    assert (kernel.launches, kernel.recorded, kernel.timed) == (3, 2, 3)
+    assert recorded.refusals("_Z6filledPff") == {"pinned host memory": 1}
+    assert not verify(recorded.store).killed
+
+
+def test_relocatable_code_is_recorded(bench: HipBench) -> None:
+    program = bench.compile(
+        "program",
+        SCALING
+        + """
+        int main() {
+          float *x;
+          if (hipMalloc(&x, 128)) return 2;
+          filled<<<1, 32>>>(x, 1);
+          return hipFree(x);
+        }""",
+        "-fgpu-rdc",
+    )
+    recorded = bench.record(program)
+    assert recorded.status == 0, recorded.messages
+    assert recorded.kernel("_Z6filledPff").recorded == 1

@@ -162,6 +162,17 @@ R3CPU_EXPORT int hipPointerGetAttributes(hip::PointerAttributes *attributes, con
   });
 }
 
+R3CPU_EXPORT int hipMemGetAddressRange(void **base, size_t *size, void *pointer) {
+  auto allocation = Runtime::instance().arena().find(reinterpret_cast<uint64_t>(pointer));
+  if (!allocation)
+    return cudart::remember(cudart::Error(500)); // hipErrorNotFound
+  if (base)
+    *base = reinterpret_cast<void *>(allocation->address);
+  if (size)
+    *size = allocation->size;
+  return cudart::remember(cudart::Success);
+}
+
 R3CPU_EXPORT int hipMemPrefetchAsync(const void *, size_t, int, void *) {
   return cudart::remember(cudart::Success);
 }

@@ -4,6 +4,7 @@
 #include "r3core/log.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace r3::hip {
 
@@ -67,8 +68,41 @@ std::uint64_t DeviceMemory::allocate(std::size_t size) {
   if (settings_.timesOnly)
     return 0; // nothing is captured: the program gets the memory that it would have had
   std::lock_guard lock(mutex_);
+  collectDeferred();
   Arena *arena = currentArena();
-  return arena ? arena->allocate(size) : 0;
+  if (!arena)
+    return 0;
+  std::uint64_t address = arena->allocate(size);
+  if (address || deferred_.empty())
+    return address;
+  calls().hipDeviceSynchronize();
+  return collectDeferred() ? arena->allocate(size) : 0;
+}
+
+std::optional<Allocation> DeviceMemory::find(std::uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  return arena_ ? arena_->find(address) : std::nullopt;
+}
+
+Error DeviceMemory::releaseInOrder(std::uint64_t address, void *stream) {
+  std::lock_guard lock(mutex_);
+  auto allocation = arena_->find(address);
+  if (!allocation || allocation->address != address)
+    return InvalidValue;
+  int device = 0;
+  calls().hipGetDevice(&device);
+  return deferred_.add(device, stream, address) ? Success : InvalidValue;
+}
+
+/// Frees what streams have passed. Says whether anything was freed.
+bool DeviceMemory::collectDeferred() {
+  return !deferred_.empty() &&
+         deferred_.collect([&](std::uint64_t address) { return arena_->release(address); });
+}
+
+void DeviceMemory::deviceGone(int device) {
+  std::lock_guard lock(mutex_);
+  deferred_.forget(device, [&](std::uint64_t address) { return arena_->release(address); });
 }
 
 bool DeviceMemory::release(std::uint64_t address) {
@@ -101,6 +135,25 @@ std::string DeviceMemory::unusable() {
   if (!arena)
     return "it runs on another device than the first that the program used";
   return arena->reserved() ? "" : "the fixed range of device addresses can't be had";
+}
+
+bool DeviceMemory::isKnown(std::uint64_t address) const {
+  auto after = foreign_.upper_bound(address);
+  return (arena_ && arena_->owns(address)) ||
+         (after != foreign_.begin() && address - std::prev(after)->first < std::prev(after)->second.size);
+}
+
+bool DeviceMemory::isUnknownMemoryIn(const std::vector<std::uint8_t> &arguments) {
+  std::lock_guard lock(mutex_);
+  for (std::size_t at = 0; calls().hipMemGetAddressRange && at + 8 <= arguments.size(); at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, arguments.data() + at, 8);
+    void *base = nullptr;
+    std::size_t size = 0;
+    if (word && !isKnown(word) && calls().hipMemGetAddressRange(&base, &size, pointer(word)) == Success)
+      return true;
+  }
+  return false;
 }
 
 std::vector<Allocation> DeviceMemory::allocations() {

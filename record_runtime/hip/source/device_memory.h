@@ -2,14 +2,17 @@
 #pragma once
 
 #include "calls.h"
+#include "events.h"
 
 #include "r3core/arena.h"
+#include "r3core/deferred_frees.h"
 #include "r3core/recorder.h"
 #include "r3core/settings.h"
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,10 +42,19 @@ public:
   std::uint64_t allocate(std::size_t size);
   bool release(std::uint64_t address);
   bool owns(std::uint64_t address) const;
+  /// The arena's allocation that holds the address.
+  std::optional<Allocation> find(std::uint64_t address) const;
+  /// Releases once the stream, of the current device, has come to this point.
+  Error releaseInOrder(std::uint64_t address, void *stream);
+  /// A device forgets its streams and events.
+  void deviceGone(int device);
   void addForeign(const void *address, std::size_t size, const std::string &reason);
   void removeForeign(const void *address);
   /// Why no launch on the current device can be recorded; empty if they can.
   std::string unusable();
+  /// Whether an aligned word of the arguments is an address of device memory of which the recorder knows
+  /// nothing.
+  bool isUnknownMemoryIn(const std::vector<std::uint8_t> &arguments);
 
   std::vector<Allocation> allocations() override;
   std::vector<ForeignRange> foreign() override;
@@ -50,6 +62,8 @@ public:
 
 private:
   Arena *currentArena();
+  bool isKnown(std::uint64_t address) const;
+  bool collectDeferred();
 
   const Settings settings_;
   mutable std::mutex mutex_;
@@ -57,6 +71,7 @@ private:
   std::unique_ptr<DevicePages> pages_;
   std::unique_ptr<Arena> arena_;
   std::map<std::uint64_t, ForeignRange> foreign_;
+  DeferredFrees<EventCalls> deferred_;
   std::vector<std::uint8_t> staging_;
 };
 

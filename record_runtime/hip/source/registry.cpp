@@ -9,11 +9,11 @@ void Registry::addBinary(void **handle, const void *wrapper) {
 }
 
 void Registry::addFunction(void **binary, const void *stub, const char *name) {
+  auto function = std::make_shared<Function>();
+  function->name = name;
   std::lock_guard lock(mutex_);
-  Function &function = functions_[stub];
-  function = Function();
-  function.wrapper = wrappers_[binary];
-  function.name = name;
+  function->wrapper = wrappers_[binary];
+  functions_[stub] = std::move(function);
 }
 
 void Registry::addVariable(void **binary, const void *shadow, const char *name) {
@@ -22,21 +22,21 @@ void Registry::addVariable(void **binary, const void *shadow, const char *name) 
 }
 
 void Registry::addModuleFunction(const void *handle, const char *name) {
+  auto function = std::make_shared<Function>();
+  function->name = name;
   std::lock_guard lock(mutex_);
-  Function &function = functions_[handle];
-  function = Function();
-  function.name = name;
+  functions_[handle] = std::move(function);
 }
 
-Function *Registry::function(const void *stub, const std::string &architecture, const std::string &device,
-                             Recorder &recorder) {
+std::shared_ptr<Function> Registry::function(const void *stub, const std::string &architecture,
+                                             const std::string &device, Recorder &recorder) {
   std::lock_guard lock(mutex_);
   auto found = functions_.find(stub);
   if (found == functions_.end())
     return nullptr;
-  if (!found->second.resolved)
-    resolve(found->second, architecture, device, recorder);
-  return &found->second;
+  if (!found->second->resolved)
+    resolve(*found->second, architecture, device, recorder);
+  return found->second;
 }
 
 const void *Registry::shadow(const Function &function, const std::string &name) {
@@ -45,28 +45,31 @@ const void *Registry::shadow(const Function &function, const std::string &name) 
   return found == shadows_.end() ? nullptr : found->second;
 }
 
+std::vector<const Note *> Registry::notesOf(const Function &function) {
+  if (!function.wrapper)
+    return {};
+  std::vector<const Note *> own = notes_.byWrapper(function.wrapper);
+  return own.empty() ? notes_.byKernel(objectPath(function.wrapper), function.name) : own;
+}
+
 void Registry::resolve(Function &function, const std::string &architecture, const std::string &device,
                        Recorder &recorder) {
   function.resolved = true;
   KernelDescription description;
   description.name = function.name;
   description.device = device;
-  const NoteKernel *described = nullptr;
-  std::vector<const Note *> notes;
-  if (function.wrapper)
-    notes = notes_.byWrapper(function.wrapper);
-  for (const Note *note : notes) {
-    if (note->architecture != architecture || !(described = note->kernel(function.name)))
-      continue;
-    recorder.addModule(*note);
-    description.module = note->module;
-    for (const std::string &name : described->globals)
-      if (const NoteGlobal *global = note->global(name); global && global->isMutable)
-        function.globals.emplace_back(name, global->size);
-    break;
-  }
-  if (described) {
-    function.parameters = description.parameters = described->parameters;
+  for (const Note *note : notesOf(function))
+    if (const NoteKernel *kernel =
+            note->architecture == architecture ? note->kernel(function.name) : nullptr) {
+      function.note = note;
+      function.parameters = description.parameters = kernel->parameters;
+      if (kernel->textures)
+        description.notRecordable = "it reads textures or surfaces, whose handles mean nothing at replay";
+      break;
+    }
+  if (function.note) {
+    description.module = function.note->module;
+    recorder.addModule(*function.note);
   } else {
     std::string binary = function.wrapper ? objectPath(function.wrapper) : "";
     description.module = "foreign:" + (function.wrapper ? binary : "loaded module");

@@ -4,7 +4,9 @@
 #include "r3core/notes.h"
 #include "r3core/recorder.h"
 
+#include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -19,7 +21,8 @@ struct Function {
   bool resolved = false;
   Kernel *kernel = nullptr; ///< its counts
   std::vector<Parameter> parameters;
-  std::vector<std::pair<std::string, std::uint64_t>> globals; ///< names and sizes of those that it may change
+  const Note *note = nullptr;              ///< null where nothing is known of its code
+  std::atomic<bool> missedDeadline{false}; ///< a snapshot of it was once waited for in vain
 };
 
 /// What the program has registered. All members may be called from any thread.
@@ -32,19 +35,20 @@ public:
   void addModuleFunction(const void *handle, const char *name);
 
   /// The kernel behind a host stub or a handle, its counts made; null for one that is not known.
-  Function *function(const void *stub, const std::string &architecture, const std::string &device,
-                     Recorder &recorder);
+  std::shared_ptr<Function> function(const void *stub, const std::string &architecture,
+                                     const std::string &device, Recorder &recorder);
   /// The host shadow of a variable of the function's binary; null without.
   const void *shadow(const Function &function, const std::string &name);
 
 private:
+  std::vector<const Note *> notesOf(const Function &function);
   void resolve(Function &function, const std::string &architecture, const std::string &device,
                Recorder &recorder);
 
   std::mutex mutex_;
   NoteIndex notes_;
   std::map<void **, const void *> wrappers_;
-  std::map<const void *, Function> functions_;
+  std::map<const void *, std::shared_ptr<Function>> functions_;
   std::map<std::pair<const void *, std::string>, const void *> shadows_;
 };
 
