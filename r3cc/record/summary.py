@@ -18,7 +18,6 @@ class Summary(msgspec.Struct, frozen=True):
     kernels: int
     kernels_with_ir: int
     """Those that r3-clang built."""
-    modules_with_ir: int
     launches: int
     recorded: int
     bytes: int
@@ -41,7 +40,6 @@ def summarise(store: Store, recording: str) -> Summary:
     """Add up what a recording's processes wrote."""
     processes = store.processes(recording)
     kernels = store.kernels(recording)
-    with_ir = {module.module for module in store.modules(recording) if module.bitcode is not None}
     ends = store.ends(recording)
     reasons: Counter[str] = Counter()
     for entry in (entry for kernel in kernels for entry in kernel.not_recordable):
@@ -50,8 +48,7 @@ def summarise(store: Store, recording: str) -> Summary:
         processes=len(processes),
         incomplete=sum(not process.complete for process in processes),
         kernels=len(kernels),
-        kernels_with_ir=sum(kernel.module in with_ir for kernel in kernels),
-        modules_with_ir=len(with_ir),
+        kernels_with_ir=sum(kernel.has_ir for kernel in kernels),
         launches=sum(kernel.launches for kernel in kernels),
         recorded=sum(kernel.recorded for kernel in kernels),
         bytes=sum(pack.stat().st_size for pack in store.recording_path(recording).glob("*.r3pack")),

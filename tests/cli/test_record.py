@@ -31,6 +31,7 @@ pack.launch(module, "_Z4stepv")
 pack.end()
 """
 FOREIGN = 'pack.kernel("foreign:1", "gemm", launches=5, recorded=0)\npack.end()\n'
+WITHOUT_MODULE = 'pack.kernel("ab" * 32, "_Z4stepv", launches=5, recorded=0)\npack.end()\n'
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +89,12 @@ def test_a_program_without_notes_is_told_what_to_build_it_with(run_r3: R3, tmp_p
     result = run_r3("record", "--", *application(tmp_path, FOREIGN))
     assert result.exit_code == 0
     assert "carries R3's note; build it with r3-clang++" in result.stderr
+
+
+def test_a_program_whose_module_had_no_room_is_not_told_to_be_built_again(run_r3: R3, tmp_path: Path) -> None:
+    result = run_r3("record", "--", *application(tmp_path, WITHOUT_MODULE))
+    assert result.exit_code == 0
+    assert "r3-clang++" not in result.stderr
 
 
 def test_a_program_without_device_work_is_told_so(run_r3: R3) -> None:
