@@ -64,7 +64,8 @@ def constants(special: Specialisation) -> list[str]:
     """What ``--fix`` takes for a specialisation: it finds the values in the recorded launches."""
     words = [str(index) for index, _ in special.arguments]
     words += [name for name in DIMENSIONS if getattr(special, name) is not None]
-    return words
+    words += [table.variable or str(table.argument) for table in special.tables]
+    return list(dict.fromkeys(words))  # a pointer's table has a part for each place behind it
 
 
 def check_command(report: SearchReport) -> str:

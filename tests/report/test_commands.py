@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from r3cc.replay.model import Candidate, Interval, LaunchConfiguration, Specialisation
+from r3cc.replay.model import Candidate, Interval, LaunchConfiguration, Specialisation, Table
 from r3cc.report.commands import replay_command
 from r3cc.report.page import TimelineRow, _bars
 from r3cc.report.search import KernelReport, SearchReport
@@ -27,12 +27,13 @@ def report_of(*kernels: KernelReport) -> SearchReport:
 
 
 def test_the_command_of_a_specialised_winner_makes_that_winner() -> None:
-    special = Specialisation(((0, "01000000"), (2, "ff")), block=(8, 8, 1))
+    tables = (Table("00", variable="weights"), Table("01", argument=3), Table("02", argument=3, offset=8))
+    special = Specialisation(((0, "01000000"), (2, "ff")), block=(8, 8, 1), tables=tables)
     candidate = Candidate("default<O2>", (("opt-level", "2"),), LaunchConfiguration(block=(8, 8, 1)), None, special)
     winner = kernel("abc", candidate=candidate)
     words = shlex.split(replay_command(report_of(winner), winner, candidate))
     fixed = [value for option, value in pairwise(words) if option == "--fix"]
-    assert fixed == ["0", "2", "block"]
+    assert fixed == ["0", "2", "block", "weights", "3"]
 
 
 @pytest.mark.parametrize(("coverage", "left"), [(None, 0.5), (1.0, 0.5), (0.5, 0.75), (0.0, 1.0)])
