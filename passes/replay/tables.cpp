@@ -9,6 +9,7 @@
 #include "replay/module.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemorySSA.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -26,7 +27,7 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-constexpr unsigned ConstantSpace = 4;
+constexpr unsigned FlatSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
 constexpr uint64_t WidestWord = 4; ///< bytes that the guard compares at once: a GPU's register
 /// Loops get a block before them, where a guard can stand.
 constexpr StringLiteral PreheaderText = "function(loop-simplify)";
@@ -133,11 +134,29 @@ std::vector<FixedLoad> fixedLoads(Argument &Pointer) {
   return Found;
 }
 
+/// clang passes pointers to AMD's kernels as global ones and makes flat ones of them by way of integers,
+/// which hides what they point to. The address is the same one.
+void exposePointers(Function &Kernel) {
+  if (!Kernel.getParent()->getTargetTriple().isAMDGCN())
+    return;
+  for (Instruction &I : make_early_inc_range(instructions(Kernel))) {
+    auto *Cast = dyn_cast<IntToPtrInst>(&I);
+    auto *Number = Cast ? dyn_cast<PtrToIntInst>(Cast->getOperand(0)) : nullptr;
+    if (!Number || !isa<Argument>(Number->getPointerOperand()) ||
+        Number->getPointerAddressSpace() != GlobalSpace || Cast->getAddressSpace() != FlatSpace)
+      continue;
+    Value *Same = IRBuilder<>(Cast).CreateAddrSpaceCast(Number->getPointerOperand(), Cast->getType());
+    Cast->replaceAllUsesWith(Same);
+    Cast->eraseFromParent();
+  }
+}
+
 /// A kernel's function with what decides about its tables.
 class KernelTables {
 public:
   explicit KernelTables(Function &Kernel) : Kernel(Kernel), M(*Kernel.getParent()) {
     exposeAccesses(M);
+    exposePointers(Kernel);
     Analyses.emplace();
     Analyses->run(M, PreheaderText);
     Analyses.emplace();
@@ -190,12 +209,14 @@ public:
     return Start;
   }
 
-  /// Whether nothing writes to the variable between Start and its reads.
+  /// Whether the variable's reads find what a guard at Start finds, and all threads of a block the same.
   bool staysBehind(GlobalVariable &Variable, BasicBlock &Start) {
-    if (Variable.getAddressSpace() == ConstantSpace)
+    if (Variable.getAddressSpace() == ConstantSpace || isNeverWritten(Variable))
       return true;
+    // Another thread may write what this one does not come to read: then each may choose for itself.
     VariableUses Uses(Variable, Kernel);
-    return all_of(Uses.reads(), [&](Instruction *Read) { return isUnwritten(*Read, Start); });
+    return !threadsMeet(Start) &&
+           all_of(Uses.reads(), [&](Instruction *Read) { return isUnwritten(*Read, Start); });
   }
 
   /// Whether what a load reads is what it would read at Start, by the IR alone.
@@ -228,6 +249,37 @@ public:
   Module &M;
 
 private:
+  /// Whether no instruction of the kernel, in whichever thread, can write to the variable.
+  bool isNeverWritten(GlobalVariable &Variable) {
+    AAResults &Aliases = Analyses->of<AAManager>(Kernel);
+    MemoryLocation Whole(&Variable, LocationSize::precise(sizeOf(Variable)));
+    return none_of(instructions(Kernel), [&](Instruction &I) {
+      return isModSet(Aliases.getModRefInfo(&I, Whole)) && !isSynchronisation(I);
+    });
+  }
+
+  /// Orders what other instructions write, and writes nothing.
+  static bool isSynchronisation(const Instruction &I) {
+    auto *Call = dyn_cast<IntrinsicInst>(&I);
+    StringRef Name = Call ? Call->getCalledFunction()->getName() : StringRef();
+    return isa<FenceInst>(I) ||
+           any_of(ArrayRef<StringRef>{"llvm.nvvm.barrier", "llvm.nvvm.bar.", "llvm.nvvm.membar",
+                                      "llvm.nvvm.fence", "llvm.amdgcn.s.barrier"},
+                  [&](StringRef Prefix) { return Name.starts_with(Prefix); });
+  }
+
+  /// Whether threads wait for one another, or exchange values, behind Start.
+  bool threadsMeet(BasicBlock &Start) {
+    SmallVector<BasicBlock *, 16> Behind;
+    Analyses->of<DominatorTreeAnalysis>(Kernel).getDescendants(&Start, Behind);
+    return any_of(Behind, [](BasicBlock *Block) {
+      return any_of(*Block, [](Instruction &I) {
+        auto *Call = dyn_cast<CallBase>(&I);
+        return Call && Call->isConvergent();
+      });
+    });
+  }
+
   /// Whether what stands behind I is executed, too. A barrier that never ends is a program that never ends.
   static bool surelyEnds(Instruction &I) {
     auto *Intrinsic = dyn_cast<IntrinsicInst>(&I);
@@ -266,7 +318,7 @@ json::Array variablesOf(KernelTables &Tables) {
 json::Array memoryOf(KernelTables &Tables) {
   json::Array Found;
   for (Argument &Parameter : Tables.Kernel.args()) {
-    if (!Parameter.getType()->isPointerTy() || Parameter.hasPassPointeeByValueCopyAttr())
+    if (!Parameter.getType()->isPointerTy() || Parameter.hasPointeeInMemoryValueAttr())
       continue;
     std::vector<FixedLoad> Loads = fixedLoads(Parameter);
     BasicBlock *Start = Tables.blockFor(Loads);
@@ -314,10 +366,10 @@ public:
     }
     if (Wanted.argument < Tables.Kernel.arg_size()) {
       Pointer = Tables.Kernel.getArg(Wanted.argument);
-      if (Pointer->getType()->isPointerTy() && !Pointer->hasPassPointeeByValueCopyAttr())
+      if (Pointer->getType()->isPointerTy() && !Pointer->hasPointeeInMemoryValueAttr())
         Loads = fixedLoads(*Pointer);
     }
-    return Loads.empty() ? notInMemory() : Error::success();
+    return Loads.empty() ? notInMemory("") : Error::success();
   }
 
   BasicBlock *start() { return Variable ? Tables.blockFor(*Variable) : Tables.blockFor(Loads); }
@@ -333,7 +385,7 @@ public:
         Inside.push_back(Each);
     std::pair<uint64_t, uint64_t> Whole(Wanted.offset, Wanted.offset + Wanted.bytes.size());
     if (rangesOf(Inside) != std::vector{Whole})
-      return notInMemory();
+      return notInMemory("; if it is one alone, not every thread that needs the other tables reads it");
     for (const FixedLoad &Each : Inside)
       Read.insert({{Each.offset, Each.size}, Each.load});
     for (const FixedLoad &Each : Loads)
@@ -387,9 +439,10 @@ private:
     return Each.offset >= Wanted.offset && Each.end() <= Wanted.offset + Wanted.bytes.size();
   }
 
-  Error notInMemory() const {
-    return noTable(Tables.Kernel, "what lies " + Twine(Wanted.offset) + " bytes behind argument " +
-                                      Twine(Wanted.argument) + " (" + Twine(Wanted.bytes.size()) + " bytes)");
+  Error notInMemory(StringRef Why) const {
+    return makeError(R3_BAD_REQUEST, "what lies " + Twine(Wanted.offset) + " bytes behind argument " +
+                                         Twine(Wanted.argument) + " (" + Twine(Wanted.bytes.size()) +
+                                         " bytes) is no read-only table of " + Tables.Kernel.getName() + Why);
   }
 
   Constant *contentAt(uint64_t Offset, Type *T) const {

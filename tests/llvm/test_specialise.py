@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from typing import Any
 
 import pytest
 
-from r3cc.llvm import Passes, PassesError, PassesStatus
-from r3cc.llvm.model import SpecialiseRequest
+from r3cc.llvm import CompileRequest, Passes, PassesError, PassesStatus
+from r3cc.llvm.model import MemoryTable, SpecialiseRequest, TablesFound, VariableTable
+from r3cc.toolchain.llvm import require_clang
 from tests.llvm.compiler import baseline, compile_one
-from tests.llvm.conftest import Capture
+from tests.llvm.conftest import INPUTS, Capture
 
 SAXPY = "_Z5saxpyifPKfPf"
 
@@ -55,3 +58,32 @@ def test_what_cannot_be_constant_is_said(
     with pytest.raises(PassesError, match=part) as caught:
         ptx(passes, pipeline_start("saxpy.cu", 3), SAXPY, **wanted)
     assert caught.value.status is PassesStatus.BAD_REQUEST
+
+
+@pytest.fixture(scope="session")
+def amd_tables(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A module for AMD's GPUs as it is at the start of clang's pipeline."""
+    target = tmp_path_factory.mktemp("amd") / "tables.bc"
+    device = ["-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib", "-cuid=1", "-O3"]
+    unoptimised = ["-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c"]
+    command = [require_clang().path, *device, *unoptimised, "-o", target, INPUTS / "amd_tables.hip"]
+    subprocess.run([str(part) for part in command], check=True)
+    return target.read_bytes()
+
+
+def test_amd_kernels_compare_tables_in_scalar_registers(passes: Passes, amd_tables: bytes) -> None:
+    (kernel,) = (known.name for known in passes.describe(amd_tables).kernels)
+    found = passes.tables(amd_tables, kernel)
+    assert found == TablesFound((VariableTable("weights", 12),), (MemoryTable(0, 0, 4),), (2,))
+
+    def code(**wanted: Any) -> str:
+        special = passes.specialise(passes.extract(amd_tables, kernel), SpecialiseRequest(kernel, **wanted))
+        return compile_one(special, CompileRequest("default<O3>")).output.decode()
+
+    plain, fixed = code(), code(tables=("@weights=0000a0400000c0400000e040",))
+    compares = re.compile(r"s_cmp\w+ s\d+, 0x40[ace]00000|s_cmp|v_cmp")
+    assert len(compares.findall(fixed)) >= len(compares.findall(plain)) + 3
+    assert all(constant in fixed and constant not in plain for constant in ("0x40a00000", "0x40c00000", "0x40e00000"))
+    assert fixed.count("s_barrier") == 2 * plain.count("s_barrier") == 2
+    assert "0x40e00000" in code(tables=("0+0=0000e040",))
+    assert "0x1234567" in code(arguments=("2=0000000067452301",))

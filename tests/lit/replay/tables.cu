@@ -3,12 +3,15 @@
 // DEFINE: %{ir} = env R3_PREFIX=%r3_prefix %python %S/../support/specialise_ir.py %t.bc
 // DEFINE: %{one} = 0000803f0000004000004040
 
-// Variables: all that is small and mutable, in constant memory, or in global memory before anything is written.
+// Variables: all that is small and mutable, in constant memory, or in global memory if nothing can write to it, or at least
+// nothing before it is read and threads do not meet.
 // RUN: %{ir} stencil find | FileCheck %s --check-prefix=STENCIL
 // STENCIL: {"variables":[{"name":"weights","size":12}],"memory":[],"values":[]}
 // RUN: %{ir} looked_up find | FileCheck %s --check-prefix=LOOKED
 // LOOKED: {"variables":[{"name":"_ZL5dials","size":8}],"memory":[],"values":[]}
 // RUN: %{ir} reread find | FileCheck %s --check-prefix=NONE
+// RUN: %{ir} meeting find | FileCheck %s --check-prefix=NONE
+// RUN: %{ir} restricted find | FileCheck %s --check-prefix=LOOKED
 // RUN: %{ir} escapes find | FileCheck %s --check-prefix=NONE
 // RUN: %{ir} large find | FileCheck %s --check-prefix=NONE
 // RUN: %{ir} pointers find | FileCheck %s --check-prefix=NONE
@@ -97,6 +100,18 @@ __global__ void looked_up(const int *which, float *y) { y[thread()] *= dials[whi
 __global__ void reread(int n, float *y) {
   for (int i = 0; i < n; ++i)
     y[i] *= dials[0];
+}
+
+__global__ void meeting(const int *which, float *y) {
+  float dial = dials[which[thread()]];
+  __nvvm_bar_sync(0);
+  y[thread()] *= dial;
+}
+
+__global__ void restricted(const int *which, float *__restrict__ y) {
+  y[thread()] *= 2;
+  __nvvm_bar_sync(0);
+  y[thread()] *= dials[which[thread()]];
 }
 
 __global__ void escapes(const float **y) { *y = dials; }
