@@ -18,6 +18,11 @@ from r3cc.store.cache_use import CacheUse
 
 MODULE = "r3cc.farm.compile_worker"
 
+SLOWEST_RATIO = 10.0
+"""A candidate may take this many times the recorded build's compilation."""
+PATIENCE = 10.0
+"""The recorded build's own code may take this many times what a candidate may."""
+
 IDLE_S = 30.0
 """Seconds without work after which a process ends: the evaluators of many kernels may be open at a time."""
 
@@ -46,12 +51,21 @@ class CompilePool:
         self._setup = setup
         self._use = CacheUse(setup.cache)
         self.deadline_s = deadline_s
-        """Longest time for one compilation."""
+        """Longest time for compiling a candidate."""
         self.idle_s = IDLE_S
         self._waiting: list[_Task] = []
         self._changed = threading.Condition()
         self._closed = False
         self._slots = [_Slot(self) for _ in range(processes)]
+
+    def allow(self, baseline_s: float) -> None:
+        """Candidates of a kernel whose recorded build took so long may take longer."""
+        self.deadline_s = max(self.deadline_s, SLOWEST_RATIO * baseline_s)
+
+    def deadline_of(self, request: CodeRequest | DescribeRequest) -> float:
+        """Longest time for a request: nothing can be judged without the recorded build's own code and facts."""
+        candidate = isinstance(request, CodeRequest) and request != CodeRequest()
+        return self.deadline_s if candidate else PATIENCE * self.deadline_s
 
     @property
     def worker_pids(self) -> list[int]:
@@ -139,11 +153,12 @@ class _Slot:
                 task.future.set_exception(error)
 
     def _answer(self, task: _Task) -> Any:
+        deadline_s = self._pool.deadline_of(task.request)
         try:
-            answer = self._process_for(task).ask(task.request, self._pool.deadline_s)
+            answer = self._process_for(task).ask(task.request, deadline_s)
         except DeadlineMissed:
             self._drop()
-            return CodeObject(Status.COMPILE_TIMEOUT, f"compiling took more than {self._pool.deadline_s:g} s")
+            return CodeObject(Status.COMPILE_TIMEOUT, f"compiling took more than {deadline_s:g} s")
         except ProcessDied as error:
             self._drop()
             lost = -error.exit_code in (signal.SIGKILL, signal.SIGTERM)  # not LLVM's doing

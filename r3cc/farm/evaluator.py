@@ -26,6 +26,7 @@ class EvaluatorSettings(msgspec.Struct, frozen=True):
     compile_processes: int = 0
     """0 takes one a core, less one for the device worker; at least 1."""
     compile_deadline_s: float = 60.0
+    """Longest time for compiling a candidate; never less than 10 times the baseline's."""
     launch_deadline_s: float = 10.0
     """Longest time for one launch; never less than 50 times the baseline's."""
     transfer_deadline_s: float = 600.0

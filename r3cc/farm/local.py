@@ -217,6 +217,7 @@ class LocalEvaluator(Closing):
             future.set_result(code)
             return
         path = code.path
+        self.pool.allow(code.took_ns / 1e9)
 
         def described(facts: KernelFacts | CodeObject) -> None:
             if isinstance(facts, CodeObject):

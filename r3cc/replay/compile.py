@@ -51,6 +51,8 @@ class CodeObject(msgspec.Struct, frozen=True):
     ir_hash: str | None = None
     resources: dict[str, int] = {}
     phases_ns: dict[str, int] = {}
+    took_ns: int = 0
+    """Time that compiling it took, whenever that was."""
 
 
 class CompileSetup(msgspec.Struct, frozen=True):
@@ -152,10 +154,12 @@ class Compiler:
         known = self._cache.get(key)
         if known:
             return known
+        began = time.perf_counter_ns()
         try:
             made = self._build(options, request.specialisation)
         except CompileFailure as failure:
             return CodeObject(failure.status, str(failure))
+        made = msgspec.structs.replace(made, took_ns=time.perf_counter_ns() - began)
         self._cache.put(key, made)
         return made
 
@@ -194,12 +198,12 @@ class ObjectCache:
         path = self._object(found.object_hash)
         if not path.is_file():
             return None
-        return CodeObject(Status.OK, "", path, found.object_hash, found.ir_hash, found.resources)
+        return CodeObject(Status.OK, "", path, found.object_hash, found.ir_hash, found.resources, took_ns=found.took_ns)
 
     def put(self, key: str, made: CodeObject) -> None:
         """Remember what a key leads to."""
         assert made.object_hash is not None
-        entry = _Entry(made.object_hash, made.ir_hash, made.resources)
+        entry = _Entry(made.object_hash, made.ir_hash, made.resources, made.took_ns)
         write_whole(self._index / key[:2] / key, msgspec.json.encode(entry))
 
     def add(self, assembled: Assembled) -> CodeObject:
@@ -218,6 +222,7 @@ class _Entry(msgspec.Struct, frozen=True):
     object_hash: str
     ir_hash: str | None
     resources: dict[str, int]
+    took_ns: int = 0
 
 
 def digest(*parts: bytes) -> str:

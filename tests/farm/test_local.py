@@ -162,6 +162,20 @@ def test_a_compilation_that_does_not_end_is_a_compile_timeout(tmp_path):
     pool.close()
 
 
+def test_a_kernel_that_compiles_for_long_may_do_so(tmp_path):
+    setup = compile_setup(tmp_path, SAXPY, "saxpy", "cpu")
+    pool = CompilePool(setup, 1, 60.0)
+    assert pool.deadline_of(CodeRequest()) > pool.deadline_of(CodeRequest("default<O1>")) == 60.0
+    made = pool.submit(CodeRequest()).result(WAIT_S)
+    found = pool.submit(CodeRequest()).result(WAIT_S)  # in the cache
+    assert made.took_ns == found.took_ns > 0
+    pool.allow(30.0)
+    assert pool.deadline_of(CodeRequest("default<O1>")) == 300.0
+    pool.allow(1.0)
+    assert pool.deadline_s == 300.0
+    pool.close()
+
+
 def test_each_set_of_llvm_options_has_a_process_of_its_own(pool):
     plain = pool.submit(CodeRequest()).result(WAIT_S)
     first = pool.worker_pids
