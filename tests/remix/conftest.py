@@ -6,6 +6,7 @@ import ipaddress
 import socket
 from typing import Any
 
+import nevergrad  # noqa: F401  # it sets variables of the environment: before a test is held to leave them alone
 import pytest
 
 from r3cc.remix.proposers.redaction import KEY_VARIABLES

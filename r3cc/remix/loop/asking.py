@@ -14,6 +14,7 @@ from r3cc.remix.loop.budget import UNCAPPED, Budget, Caps, worst_of
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import FailureKind, Prompt, Proposer, ProposerError
+from r3cc.remix.proposers.redaction import without_keys
 
 HOPELESS = (FailureKind.BAD_REQUEST, FailureKind.EXHAUSTED)
 """Failures after which a proposer is not asked again in this session."""
@@ -134,6 +135,8 @@ class Asker:
         finally:
             self._asking[name] -= 1
         self._failures_in_a_row = 0
+        # a program that was asked may print what its environment holds
+        answer = msgspec.structs.replace(answer, text=without_keys(answer.text))
         return self._journal.add(Reply, **common, answer=answer)
 
     def _able(self) -> tuple[str, ...]:

@@ -10,11 +10,16 @@ LONGEST = 300
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|key|tok)[-_][\w*.-]{6,}|Bearer\s+\S+", re.IGNORECASE)
 
 
-def without_secrets(text: str) -> str:
-    """``text`` with the values of key variables, and what looks like a key, replaced."""
+def without_keys(text: str) -> str:
+    """``text`` with the values of key variables replaced."""
     for value in filter(None, map(os.environ.get, KEY_VARIABLES)):
         text = text.replace(value, "[key]")
-    return _LOOKS_LIKE_A_KEY.sub("[key]", text)
+    return text
+
+
+def without_secrets(text: str) -> str:
+    """``text`` with the values of key variables, and what looks like a key, replaced."""
+    return _LOOKS_LIKE_A_KEY.sub("[key]", without_keys(text))
 
 
 def one_line(text: str) -> str:

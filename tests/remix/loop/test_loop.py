@@ -241,6 +241,15 @@ def test_a_proposer_that_breaks_does_not_end_the_search(tmp_path: Path) -> None:
     assert all("secret detail" not in event.message for event in ran.of(Failed))
 
 
+def test_an_answer_that_repeats_a_key_does_not_bring_it_into_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hunter2-hunter2")
+    spoil = "```r3 region=k\n// hunter2-hunter2\n```"
+    search(tmp_path / "log", [Scribe(spoil=lambda prompt: spoil)], allowed=Allowed(proposals=2))
+    assert b"hunter2" not in (tmp_path / "log").read_bytes()
+
+
 def test_a_search_ends_when_nobody_proposes_any_more(tmp_path: Path) -> None:
     ran = search(tmp_path / "log", [Scribe(spoil=lambda prompt: exhausted())], allowed=Allowed(proposals=None))
     assert ran.of(Stop)[0].reason == "exhausted"
