@@ -66,7 +66,7 @@ class LaunchOptimizer:
     def __init__(self, shapes: Sequence[Dim3], values: Sequence[Sequence[str]] = (), seed: int = 0) -> None:
         """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one."""
         self._blocks = _Blocks(shapes)
-        self._knobs = [_Knob(each) for each in values]
+        self._alike = [_alike(each) for each in values]
         self._sizes = (len(shapes), *(1 + len(each) for each in values))
         self._rng = np.random.RandomState(seed)
         self._losses: dict[Setting, float | None] = {}
@@ -107,7 +107,7 @@ class LaunchOptimizer:
     def _expected_gains(self, pool: Numbers) -> Array:
         """By how much each setting is expected to lower the best loss."""
         mean, variance = self._posterior(pool)
-        best = min(0.0, *(loss for loss in self._losses.values() if loss is not None), 0.0)
+        best = min([0.0, *(loss for loss in self._losses.values() if loss is not None)])
         deviation = np.sqrt(np.maximum(variance, 1e-12))
         distance = (best - mean) / deviation
         density = np.exp(-(distance**2) / 2) / math.sqrt(2 * math.pi)
@@ -134,17 +134,16 @@ class LaunchOptimizer:
         return mean, scale * (variance - (np.linalg.solve(known, beside) * beside).sum(axis=0))
 
     def _covariance(self, rows: Numbers, columns: Numbers) -> Array:
-        covariance = self._blocks.covariance[np.ix_(rows[:, 0], columns[:, 0])]
-        near = self._blocks.smooth[np.ix_(rows[:, 0], columns[:, 0])]
-        for part, knob in enumerate(self._knobs, 1):
-            value = np.ix_(rows[:, part], columns[:, part])
-            covariance = covariance + knob.own[value] + knob.beside_block[value] * near
+        blocks = np.ix_(rows[:, 0], columns[:, 0])
+        value = VALUE**2 + BESIDE**2 * self._blocks.smooth[blocks]
+        covariance = self._blocks.covariance[blocks] + SET**2 * (_set(rows) @ _set(columns).T)
+        for part, alike in enumerate(self._alike, 1):
+            covariance += value * alike[np.ix_(rows[:, part], columns[:, part])]
         return covariance
 
     def _variance(self, pool: Numbers) -> Array:
-        variance = self._blocks.covariance.diagonal()[pool[:, 0]]
-        for part, knob in enumerate(self._knobs, 1):
-            variance = variance + (knob.own + knob.beside_block).diagonal()[pool[:, part]]
+        knob = SET**2 + VALUE**2 + BESIDE**2
+        variance: Array = self._blocks.covariance.diagonal()[pool[:, 0]] + knob * _set(pool).sum(axis=1)
         return variance
 
 
@@ -164,14 +163,15 @@ class _Blocks:
         )
 
 
-class _Knob:
-    """Covariances of what a knob's values do; the recorded one, which comes first, does nothing."""
+def _alike(values: Sequence[str]) -> Array:
+    """How far a knob's values do the same, 0 to 1; the recorded one, which comes first, does nothing."""
+    places = np.array([_place(value, number) for number, value in enumerate(values)])[:, None]
+    return np.pad(_smooth(places, VALUE_RANGE), ((1, 0), (1, 0)))
 
-    def __init__(self, values: Sequence[str]) -> None:
-        places = np.array([_place(value, number) for number, value in enumerate(values)])[:, None]
-        smooth = _smooth(places, VALUE_RANGE)
-        self.own = _after_recorded(SET**2 + VALUE**2 * smooth)
-        self.beside_block = _after_recorded(BESIDE**2 * smooth)
+
+def _set(settings: Numbers) -> Array:
+    """1 for each knob of each setting that has not its recorded value, else 0."""
+    return (settings[:, 1:] > 0).astype(float)
 
 
 def _place(value: str, number: int) -> float:
@@ -180,10 +180,6 @@ def _place(value: str, number: int) -> float:
         return math.log2(1 + float(value))
     except ValueError:
         return float(number)
-
-
-def _after_recorded(covariance: Array) -> Array:
-    return np.pad(covariance, ((1, 0), (1, 0)))
 
 
 def _terms(extents: Array) -> Array:
