@@ -2,8 +2,9 @@
 """Write a profile for kernels of a plain build, and the code that was validated for them.
 
 A kernel is given as `part-of-its-name`, followed by options as KEY=VALUE: pipeline, block, grid, shape
-(GX,GY,GZ/BX,BY,BZ/SHARED, several with + between), own (SHAPE:BLOCK, likewise), scalar (INDEX:SIZE:HEX), fixed (INDEX:HEX+INDEX:HEX, `-` for none), fixed-block,
-fixed-grid, fixed-tables (@VARIABLE:HEX,INDEX+OFFSET:HEX), device, architecture, digest, and options of code generation.
+(GX,GY,GZ/BX,BY,BZ/SHARED, several with + between), own (SHAPE:BLOCK, likewise), scalar (INDEX:SIZE:HEX), fixed
+(INDEX:HEX+INDEX:HEX, `-` for none), fixed-block, fixed-grid, fixed-tables (@VARIABLE:HEX,INDEX+OFFSET:HEX), device,
+architecture, digest, and options of code generation.
 `--ptx`
 writes the PTX that replay compiles of the first kernel at that pipeline and those options.
 """
