@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 import statistics
+from collections import Counter
 
 import pytest
 
@@ -12,7 +13,7 @@ from r3cc.tune.blocks import Shape, block_knob, legal_blocks, volume
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.launch_optimizer import LaunchOptimizer
-from r3cc.tune.proposers import ArmProposer
+from r3cc.tune.proposers import OPENING, TURNS, ArmProposer
 from tests.tune.synthetic import describe
 
 PLANE = Shape(grid=(256, 256, 1), block=(16, 16, 1))
@@ -250,3 +251,14 @@ def test_what_was_not_asked_for_counts_for_every_arm_that_it_differs_in():
     assert suggestion.source == "launch" and launch.told[-1] == pytest.approx(-0.5), (
         "what the other arm holds is its own"
     )
+
+
+def test_the_launch_opens_and_turns_go_by_share_after_that():
+    proposer = ArmProposer([Listening("pipeline", "a"), Listening("launch", "b"), Listening("knobs", "c")])
+    sources = []
+    for _ in range(OPENING["launch"] + sum(TURNS.values())):
+        suggestion = proposer.ask()
+        proposer.tell(suggestion.ticket, 0.0)
+        sources.append(suggestion.source)
+    assert set(sources[: OPENING["launch"]]) == {"launch"}
+    assert Counter(sources[OPENING["launch"] :]) == TURNS

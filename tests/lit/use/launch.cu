@@ -30,6 +30,8 @@
 // OWN-NEXT: n=1 grid 10,6,1 block 64,4,1 shared 128
 // OWN-NEXT: n=1 grid 20,4,1 block 32,7,1 shared 256
 // OWN-NEXT: n=1 grid 10,6,1 block 128,4,1 shared 256
+// RUN: %r3 ls --binary %t.program | FileCheck %s --check-prefix=OWN-LISTED
+// OWN-LISTED: fill(int, float*) tuned: block 96,2,1, 32,7,1 for a shape
 
 // A rule that not every architecture has can't be one: all of them run the same host code.
 // RUN: %r3_clangxx %minicuda --offload-arch=sm_90 --offload-arch=sm_80 -O2 --r3-use=%t.json -c %s -o %t.tuned.o 2>&1 | FileCheck %s --check-prefix=TWO
