@@ -110,11 +110,16 @@ def inverse(ratio: Interval) -> Interval:
     return Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low, ratio.samples)
 
 
-def seconds(opening_s: float, baseline_s: float, room: int) -> float:
-    """About how long finals take, by how long it took to open an evaluator and to measure the baseline."""
-    waves = sum(-(-processes // (room + 1)) for processes in PROCESSES)
+def seconds(opening_s: float, baseline_s: float, launches_s: float, room: int) -> float:
+    """About how long finals take, by how long it took to open an evaluator and to measure the baseline in it.
+
+    ``launches_s`` of the latter went by in launches: more blocks take more of that, and the rest once a process.
+    Perturbed inputs are taken to cost as much as one more opening.
+    """
+    waves = sum(-(-processes // (room + 1)) for processes in PROCESSES) + 1
     blocks = (USUAL_FINALISTS + 1) * _blocks(ROUNDS[0]) + PROCESSES[1] * 2 * _blocks(ROUNDS[1])
-    return waves * opening_s + blocks / _blocks(BASELINE_PLAN) * baseline_s
+    rest_s = max(0.0, baseline_s - launches_s)
+    return waves * opening_s + sum(PROCESSES) * rest_s + blocks / _blocks(BASELINE_PLAN) * launches_s
 
 
 def _blocks(plan: TimingPlan) -> int:

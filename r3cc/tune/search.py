@@ -20,6 +20,7 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
 from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Spent, Stop
 from r3cc.replay.model import Evaluation, Status
+from r3cc.replay.stages import Stage
 from r3cc.tune.budget import Allowance, Budget, Clock, Cost, Limits
 from r3cc.tune.explain import measure_parts
 from r3cc.tune.finals import PROCESSES, RETRIES, decide, finalists, no_improvement, seconds
@@ -223,7 +224,8 @@ class Tuner:
         if plan.kernel not in self._costs:
             judged = search.baseline if isinstance(search, KernelSearch) else search
             baseline_s = max(took_s - opening_s, sum(judged.phases_ns.values()) * 1e-9)
-            finals_s = seconds(opening_s, baseline_s, self._open.room(plan.kernel))
+            launches_s = min(judged.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
+            finals_s = seconds(opening_s, baseline_s, launches_s, self._open.room(plan.kernel))
             self._costs[plan.kernel] = Cost(took_s, finals_s)
             self._reckon(plan)
             self._watcher.opened(plan, self._costs[plan.kernel], self._budget.late_s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -144,6 +144,7 @@ def together(evaluations: Sequence[Evaluation], members: Sequence[Member]) -> Ev
         baseline_ns=weighted([evaluation.baseline_ns for evaluation in evaluations], weights),
         ratio=weighted([evaluation.ratio for evaluation in evaluations], weights),
         launches=sum(evaluation.launches for evaluation in evaluations),
+        phases_ns=dict(sum((Counter(evaluation.phases_ns) for evaluation in evaluations), Counter())),
     )
 
 
