@@ -27,6 +27,9 @@ TOGETHER = ("remix/source/", "remix/cheats/")
 """Folders whose files stay in one process together: they share a program that takes long to open."""
 BEFORE = pytest.StashKey["ProcessState"]()
 
+LIBRARIES_OWN = {"PYTEST_CURRENT_TEST", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
+"""Variables of pytest, and those that scikit-learn sets when it is imported first."""
+
 
 @dataclass(frozen=True)
 class ProcessState:
@@ -38,7 +41,7 @@ class ProcessState:
 
     @classmethod
     def now(cls) -> ProcessState:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        environment = {name: value for name, value in os.environ.items() if name not in LIBRARIES_OWN}
         handlers: dict[int, object] = {
             number: signal.getsignal(number)
             for number in signal.valid_signals() - {signal.SIGALRM}  # pytest-timeout's
@@ -57,7 +60,7 @@ class ProcessState:
 
     def restore(self) -> None:
         os.chdir(self.folder)
-        for name in set(os.environ) - self.environment.keys() - {"PYTEST_CURRENT_TEST"}:
+        for name in set(os.environ) - self.environment.keys() - LIBRARIES_OWN:
             del os.environ[name]
         os.environ.update(self.environment)
 
