@@ -35,7 +35,7 @@ from r3cc.remix.proposers import open_proposers
 from r3cc.remix.proposers.rules.proposer import RulesProposer
 from r3cc.remix.search import Allowed
 from r3cc.remix.session import Question, RemixSession
-from r3cc.remix.source.builder import StoreSourceBuilder
+from r3cc.remix.source import ModuleSource
 from r3cc.remix.source.parameters import expand, parameters_of
 from r3cc.remix.watching import Silent
 from r3cc.replay.events import Result
@@ -151,8 +151,8 @@ def require_openevolve() -> None:
 
 def rewrites_of(store: Store, kernel: Kernel, count: int) -> list[Rewrite]:
     """The first rewrites that R3's catalogue has for the kernel, parameters at their defaults."""
-    with StoreSourceBuilder.open(store, kernel) as builder:
-        regions = builder.source.regions
+    with ModuleSource.open(store, kernel.module) as module:
+        regions = module.regions(kernel.name)
     if len({region.path for region in regions}) != 1:
         raise SystemExit(f"{kernel.demangled}: its regions lie in several files, and OpenEvolve evolves one")
     source = (ROOT / WEATHER.source).read_text(encoding="utf-8")

@@ -24,7 +24,6 @@ class Situation(msgspec.Struct, frozen=True):
     """How many of them keep builders and device busy."""
     stagnation: int
     """Verdicts since the best improved."""
-    prompt_characters: int
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from r3cc.remix.artefact import Artefact
-from r3cc.store.variants import variant_paths as variant_paths
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -257,9 +255,3 @@ class Features(msgspec.Struct, frozen=True):
     """A candidate's place in the archive: bin numbers by dimension, from the compiled artefact alone."""
 
     bins: tuple[tuple[str, int], ...]
-
-
-def module_info(path: Path) -> dict[str, Any]:
-    """A variant's module JSON."""
-    decoded: dict[str, Any] = msgspec.json.decode(path.read_bytes())
-    return decoded

@@ -90,7 +90,7 @@ class Planner:
 
     def _target(self, choice: Choice) -> Target:
         kernel = choice.kernel
-        builder = self._open.enter_context(StoreSourceBuilder(self._store.path, kernel, self._module(kernel.module)))
+        builder = StoreSourceBuilder(self._store.path, kernel, self._module(kernel.module))
         launches = self._store.launches(kernel, self._recording)
         return Target(
             plan=choice.plan,

@@ -153,7 +153,6 @@ class KernelRun:
     def _ask_a_batch(self) -> None:
         n, size = self._journal.next, self._batch_size()
         drawn = sampling.draw(self.state, self._seed, n, size)
-        prompt = self._parts.layout.prompt(self.state, drawn, drawn.siblings[0], n)
         operators = tuple(sibling.operator for sibling in drawn.siblings)
         under_way = self._asker.under_way
         situation = Situation(
@@ -164,7 +163,6 @@ class KernelRun:
             evaluations=len(self._tasks) - sum(under_way.values()),
             width=self.limits.concurrency,
             stagnation=self.state.verdicts - self.state.last_gain,
-            prompt_characters=len(prompt.text),
         )
         choice = self._parts.policy.choose(situation)
         self._journal.add(

@@ -1,6 +1,6 @@
 """From a recorded kernel to its editable source, and from rewritten source to a variant's IR.
 
-``StoreSourceBuilder.open(store, kernel)`` gives a ``SourceBuilder``.
+``StoreSourceBuilder`` is the ``SourceBuilder`` of a kernel of a ``ModuleSource``.
 """
 
 from r3cc.remix.source.builder import StoreSourceBuilder

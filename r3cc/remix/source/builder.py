@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 import msgspec
 
@@ -20,14 +18,13 @@ from r3cc.remix.source.module import ModuleSource
 from r3cc.remix.source.parameters import ParameterError, expand, parameters_of
 from r3cc.remix.source.rules import check_text
 from r3cc.remix.source.tokens import source_hash
-from r3cc.store import Store
 from r3cc.store.model import Kernel
 from r3cc.store.variants import variant_paths
 from r3cc.store.whole_file import write_whole
 
 
 class StoreSourceBuilder:
-    """Builds variants of one kernel into a store; safe to use from several threads. Close it."""
+    """Builds variants of one kernel into a store; safe to use from several threads."""
 
     def __init__(self, store: Path, kernel: Kernel, module: ModuleSource) -> None:
         """Builder for a kernel of an open module, which it does not close.
@@ -37,22 +34,12 @@ class StoreSourceBuilder:
         self._store = store
         self._kernel = kernel
         self._module = module
-        self._closing = ExitStack()
         regions = module.regions(kernel.name)
         self.source = SourceKernel(kernel.id, kernel.name, regions)
         self._files = {each.path: (module.directory / each.path).read_bytes() for each in regions}
         self._real = {path: Path(os.path.realpath(module.directory / path)) for path in self._files}
         module.uses_preamble(kernel.name)
         self._original = module.inspector.inspect(module.bitcode, kernel.name)
-
-    @classmethod
-    def open(cls, store: Store, kernel: Kernel) -> Self:
-        """Builder for a kernel of a store, with its module's source; for several kernels, share a ModuleSource."""
-        with ExitStack() as opening:
-            module = opening.enter_context(ModuleSource.open(store, kernel.module))
-            builder = cls(store.path, kernel, module)
-            builder._closing = opening.pop_all()
-            return builder
 
     def parameters(self, texts: Texts) -> tuple[Parameter, ...]:
         """The parameters that a rewrite leaves open; none where R3_PARAM is used wrongly, which ``build`` rejects."""
@@ -124,16 +111,6 @@ class StoreSourceBuilder:
             if rewritten != content:
                 files[self._real[path]] = rewritten
         return files, placed
-
-    def close(self) -> None:
-        """Close what ``open`` opened."""
-        self._closing.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _chosen(parameters: Sequence[Parameter], values: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ NAMES = ("fast", "strong", "rules")
 
 
 def situation(evaluations: int = 0, n: int = 0, **more: object) -> Situation:
-    base = Situation(n, NAMES[:2], ("explore",), {}, evaluations, 4, 0, 10_000)
+    base = Situation(n, NAMES[:2], ("explore",), {}, evaluations, 4, 0)
     return msgspec.structs.replace(base, **more)
 
 
@@ -46,7 +46,6 @@ situations = st.builds(
     evaluations=st.integers(0, 20),
     width=st.integers(1, 8),
     stagnation=st.integers(0, 100),
-    prompt_characters=st.integers(0, 100_000),
 )
 
 
