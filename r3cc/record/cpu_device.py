@@ -18,6 +18,8 @@ from r3cc.store.elf import is_elf
 CUDART = re.compile(r"libcudart\.so\.(\d+)")
 DRIVER = "cpu/driver/libcuda.so.1"
 """Stands in for the CUDA driver in programs that are linked with it."""
+ENGINE = "libr3cpu.so"
+"""What stands behind both. Named itself, it comes before the C library, whose _exit it has to see."""
 HIP = re.compile(r"libamdhip64\.so\.(\d+)")
 SYSTEM_FOLDERS = (Path("/lib"), Path("/usr/lib"), Path("/lib64"), Path("/usr/lib64"))
 
@@ -40,7 +42,7 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
             f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
             "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one; or HIP's, with -lamdhip64"
         )
-    preloaded = [runtime, *(DRIVER for library in libraries if library.name == "libcuda.so.1")]
+    preloaded = [runtime, *(DRIVER for library in libraries if library.name == "libcuda.so.1"), ENGINE]
     return prepare_modules(binaries, store) | link_programs(binaries, store).environment | preload(*preloaded)
 
 

@@ -87,7 +87,7 @@ Engine &Engine::instance() {
 }
 
 Engine::Engine(unsigned workers) : pool_(workers) {
-  for (unsigned i = 0; i < workers; ++i)
+  for (unsigned i = 0; i < pool_.workers(); ++i)
     states_.push_back(std::make_unique<Worker>());
 }
 

@@ -67,7 +67,13 @@ R3CPU_EXPORT void r3cpu_exit(r3cpu_block *block) { schedulerOf(block).exit(); }
 
 R3CPU_EXPORT void r3cpu_yield(r3cpu_block *block) { schedulerOf(block).yield(); }
 
-R3CPU_EXPORT uint64_t r3cpu_clock(void) { return __builtin_ia32_rdtsc(); }
+R3CPU_EXPORT uint64_t r3cpu_clock(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
 
 R3CPU_EXPORT uint64_t r3cpu_globaltimer(void) {
   auto now = std::chrono::system_clock::now().time_since_epoch();

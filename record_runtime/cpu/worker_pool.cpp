@@ -2,6 +2,8 @@
 #include "worker_pool.h"
 
 #include <algorithm>
+#include <csignal>
+#include <system_error>
 
 namespace r3::cpu {
 
@@ -9,8 +11,17 @@ namespace r3::cpu {
 static constexpr uint64_t kChunksPerWorker = 16;
 
 WorkerPool::WorkerPool(unsigned workers) {
-  for (unsigned worker = 1; worker < workers; ++worker)
-    threads_.emplace_back([this, worker] { serve(worker); });
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_BLOCK, &every,
+                  &before); // the program's handlers must not run on a kernel's small stack
+  try {
+    threads_.reserve(workers);
+    for (unsigned worker = 1; worker < workers; ++worker)
+      threads_.emplace_back([this, worker] { serve(worker); });
+  } catch (const std::system_error &) { // a limit of the process: then there are fewer
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 WorkerPool::~WorkerPool() {

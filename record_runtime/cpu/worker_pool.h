@@ -19,7 +19,8 @@ public:
   /// Work on one range of items by one worker; false ends the run early.
   using Work = std::function<bool(unsigned worker, uint64_t first, uint64_t last)>;
 
-  /// `workers` counts the calling thread, which works, too.
+  /// `workers` counts the calling thread, which works, too. There are fewer where the system gives no more
+  /// threads.
   explicit WorkerPool(unsigned workers);
   ~WorkerPool();
   WorkerPool(const WorkerPool &) = delete;

@@ -13,6 +13,7 @@ from r3cc.errors import R3Error
 from r3cc.llvm import Passes
 from r3cc.store import Store
 from r3cc.store.binary import read_binary
+from r3cc.store.verify import verify
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_library
 from r3cc.toolchain.rocm import find_rocm_device_libraries
@@ -99,3 +100,22 @@ def test_operations_without_a_mask_are_among_those_who_are_there(tmp_path: Path)
     done = record(tmp_path / "waves", tmp_path / "store")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wave 32: passed" in done.stdout
+
+
+def test_a_program_that_ends_by_exit_alone_is_recorded_whole(tmp_path: Path) -> None:
+    source = tmp_path / "leaving.cpp"
+    source.write_text("""
+        #include <hip/hip_runtime.h>
+        #include <unistd.h>
+        __global__ void filled(float *x) { x[threadIdx.x] = 1; }
+        int main() {
+          float *x;
+          if (hipMalloc(&x, 128)) return 2;
+          for (int i = 0; i < 5; ++i) filled<<<1, 32>>>(x);
+          _exit(0);
+        }""")
+    done = record(build(source, tmp_path / "leaving", "--offload-arch=gfx90a"), tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Store.open(tmp_path / "store") as store:
+        assert store.find_kernel("filled").launches == 5
+        assert not verify(store).killed

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from r3cc.errors import R3Error
+from r3cc.toolchain.native import native_library
 from tests.cpu.conftest import Runner
 from tests.cpu.engine import Launch
 
@@ -87,7 +93,7 @@ def test_threads_that_wait_for_one_another_are_a_deadlock(launch: Runner) -> Non
 
 
 @pytest.mark.parametrize(
-    ("grid", "block", "shared", "says"),
+    ("grid", "block", "dynamic", "says"),
     [
         ((1, 1, 1), (65, 1, 1), 0, "more than 64"),
         ((0, 1, 1), (1, 1, 1), 0, "grid (0, 1, 1)"),
@@ -96,9 +102,9 @@ def test_threads_that_wait_for_one_another_are_a_deadlock(launch: Runner) -> Non
     ],
 )
 def test_illegal_launches(
-    launch: Runner, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, says: str
+    launch: Runner, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic: int, says: str
 ) -> None:
-    answer = launch("threads.cu", Launch("bounded", grid, block, (np.zeros(64, np.int32),), shared))
+    answer = launch("threads.cu", Launch("bounded", grid, block, (np.zeros(64, np.int32),), dynamic))
     assert answer.status == 3
     assert "kernel 'bounded'" in answer.message and says in answer.message
 
@@ -106,3 +112,19 @@ def test_illegal_launches(
 def test_an_unknown_kernel_is_named(launch: Runner) -> None:
     answer = launch("threads.cu", Launch("nowhere", (1, 1, 1), (1, 1, 1), ()))
     assert (answer.status, answer.message) == (2, "the module has no kernel 'nowhere'")
+
+
+def test_a_limit_of_the_process_means_fewer_threads() -> None:
+    try:
+        library = native_library("libr3cpu.so")
+    except R3Error as missing:
+        pytest.skip(str(missing))
+    script = (
+        "import ctypes, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32));"
+        "print(ctypes.CDLL(sys.argv[1]).r3cpu_worker_count())"
+    )
+    command = [sys.executable, "-c", script, str(library)]
+    environment = os.environ | {"R3_CPU_THREADS": "4000"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 1 <= int(done.stdout) < 4000

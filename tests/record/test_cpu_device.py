@@ -52,6 +52,8 @@ def test_the_runtime_of_the_wanted_major_version_is_preloaded(
     runtime = tmp_path / "prefix/lib/r3cc/cpu/cuda12/libcudart.so.12"
     runtime.parent.mkdir(parents=True)
     runtime.touch()
+    engine = tmp_path / "prefix/lib/r3cc/libr3cpu.so"
+    engine.touch()
     monkeypatch.setenv("R3_PREFIX", str(tmp_path / "prefix"))
     prepared: list[Path] = []
 
@@ -63,4 +65,4 @@ def test_the_runtime_of_the_wanted_major_version_is_preloaded(
     program = build(tmp_path, "-Wl,--no-as-needed", shared_cudart(tmp_path, 12))
     environment = cpu_environment(program, small_store)
     assert prepared == [program]
-    assert environment == {"LD_PRELOAD": str(runtime), "R3_CPU_MODULES": str(small_store.cache)}
+    assert environment == {"LD_PRELOAD": f"{runtime}:{engine}", "R3_CPU_MODULES": str(small_store.cache)}

@@ -145,7 +145,7 @@ class HipBench:
         return build(path, self.folder / name, "--offload-arch=gfx90a", *flags)
 
     def record(self, program: Path, changed: str = "", coded: Path | None = None, **variables: str) -> Recorded:
-        """Runs it to its end; ``changed`` is the C++ source of other runtime entries, ``coded`` what has the kernels."""
+        """Runs it to its end; ``changed`` is C++ of other runtime entries, ``coded`` has the kernels."""
         preloaded = [str(native_library("libr3record-hip.so"))]
         if changed:
             source, library = self.folder / "changed.cpp", self.folder / "libchanged.so"

@@ -168,9 +168,9 @@ void Runtime::launch(const void *stub, Dim3 grid, Dim3 block, size_t shared, voi
   uint64_t time = 0;
   try {
     time = Engine::instance().run(launch);
-  } catch (const EngineError &error) {
+  } catch (...) {
     if (capture)
-      recorder_->abandon(std::move(capture), "the launch failed");
+      recorder_->abandon(std::move(capture), "its launch failed");
     throw;
   }
   if (capture)
