@@ -53,7 +53,9 @@ class EventLog(Closing):
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise R3Error(f"the search in {self.path.parent} is running in another process") from None
+            raise R3Error(
+                f"the search in {self.path.parent} is running in another process; --fresh begins another one"
+            ) from None
 
     def _drop_torn_line(self) -> None:
         content = self.path.read_bytes()
