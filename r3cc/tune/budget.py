@@ -120,6 +120,7 @@ class Budget:
         self._explored_s = 0.0
         """Seconds that the first round has searched."""
         self._costs: dict[str, Cost] = {}
+        self._most_s: float | None = None
         inside = {kernel for unit in units for kernel in unit.kernels}
         self._units = [_Part(unit.plan.kernel, unit.plan.share * UNIT_PART, len(unit.kernels)) for unit in units]
         self._kernels = [
@@ -143,8 +144,7 @@ class Budget:
     @property
     def late_s(self) -> float:
         """How long after the session's time its finals will end, by what is known of them."""
-        time_s = self.limits.time_s
-        return 0.0 if time_s is None else max(0.0, self.finals_s - time_s * MOST_FOR_FINALS)
+        return 0.0 if self.limits.time_s is None else max(0.0, self.finals_s - self._most_for_finals_s())
 
     def _ahead(self) -> list[tuple[_Part, Cost]]:
         """What has no result yet, and its cost. Units are not assumed to be as costly as kernels, nor the other way."""
@@ -162,9 +162,21 @@ class Budget:
     def _left_s(self) -> float:
         """Seconds of the session's time that are left for searching."""
         assert self.limits.time_s is not None
-        openings = sum(cost.opening_s for part, cost in self._ahead() if not cost.is_open)
-        finals = min(self.finals_s, self.limits.time_s * MOST_FOR_FINALS)
-        return max(0.0, self._start + self.limits.time_s - self._clock() - openings - finals)
+        return max(0.0, self._unopened_s() - min(self.finals_s, self._most_for_finals_s()))
+
+    def _unopened_s(self) -> float:
+        """Seconds of the session's time that are left once all is open."""
+        assert self.limits.time_s is not None
+        openings = sum(cost.opening_s for _, cost in self._ahead() if not cost.is_open)
+        return max(0.0, self._start + self.limits.time_s - self._clock() - openings)
+
+    def _most_for_finals_s(self) -> float:
+        """A part of what is left when the units are done, and stays so."""
+        if any(not self._journal.result(unit.id) for unit in self._units):
+            return self._unopened_s() * MOST_FOR_FINALS
+        if self._most_s is None:
+            self._most_s = self._unopened_s() * MOST_FOR_FINALS
+        return self._most_s
 
     @property
     def explores(self) -> bool:

@@ -21,7 +21,7 @@ from r3cc.replay.codegen import Options
 from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Spent, Stop
 from r3cc.replay.model import Evaluation, Status
 from r3cc.replay.stages import Stage
-from r3cc.tune.budget import Allowance, Budget, Clock, Cost, Limits
+from r3cc.tune.budget import UNIT_PART, Allowance, Budget, Clock, Cost, Limits
 from r3cc.tune.explain import measure_parts
 from r3cc.tune.finals import PROCESSES, RETRIES, decide, finalists, no_improvement, seconds
 from r3cc.tune.genotype import Genotype
@@ -134,9 +134,15 @@ class Tuner:
             why = f"{short} are too few for what all its kernels share"
             self._journal.append(no_improvement(unit.plan, None, why))
             return {}
-        result = self._result(
-            Subject(unit.plan, unit.space, self._knob_proposer(unit.space), unit.open_search, unit.open_finals)
-        )
+        proposer = self._knob_proposer(unit.space)
+        subject = Subject(unit.plan, unit.space, proposer, unit.open_search, unit.open_finals)
+        costly = None if self._journal.earlier(unit.plan.kernel) else self._too_costly(subject)
+        if costly is not None:
+            self._open.drop(unit.plan.kernel)
+            spent = self._spent_on(unit.plan)
+            self._journal.append(msgspec.structs.replace(no_improvement(unit.plan, None, costly), spent=spent))
+            return {}
+        result = self._result(subject)
         return dict.fromkeys(unit.kernels, result.candidate.codegen)
 
     def _too_little(self, unit: Unit) -> str | None:
@@ -146,6 +152,15 @@ class Tuner:
             return f"{allowance.evaluations} evaluations"
         seconds = math.inf if allowance.deadline is None else allowance.deadline - self._clock()
         return f"{seconds:.0f} seconds" if seconds < LEAST_FOR_A_UNIT_S else None
+
+    def _too_costly(self, subject: Subject) -> str | None:
+        """Why a unit's search, now that it is opened, would leave too little time for its kernels'."""
+        time_s = self._budget.limits.time_s
+        self._opened(subject)
+        finals_s = self._cost(subject.plan).finals_s
+        if time_s is None or finals_s <= time_s * UNIT_PART:
+            return None
+        return f"finals over all its kernels, of about {finals_s:.0f} s, would take too much of the time"
 
     def _kernel(self, target: Target, values: Options) -> Subject:
         if isinstance(target.space, KnobSpace):
@@ -228,7 +243,8 @@ class Tuner:
             finals_s = seconds(opening_s, baseline_s, launches_s, self._open.room(plan.kernel))
             self._costs[plan.kernel] = Cost(took_s, finals_s)
             self._reckon(plan)
-            self._watcher.opened(plan, self._costs[plan.kernel], self._budget.late_s)
+            late_s = 0.0 if subject.open_finals else self._budget.late_s  # units are left out rather than late
+            self._watcher.opened(plan, self._costs[plan.kernel], late_s)
         self._reckon(plan)
         return evaluator, search
 

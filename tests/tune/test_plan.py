@@ -83,11 +83,11 @@ def test_what_openings_and_finals_take_is_set_aside(tmp_path: Path) -> None:
         budget.explored(10.0)
         now[0] = 130.0
         budget.costs("two", Cost(opening_s=10.0, finals_s=40.0, is_open=True))
-        assert budget.exploration(plans[1]).deadline == 130.0 + (10.0 + 70.0 - 50.0) * EXPLORED - 10.0, "half at most"
-        assert budget.late_s == 10.0
+        assert budget.exploration(plans[1]).deadline == 130.0 + (10.0 + 70.0 - 40.0) * EXPLORED - 10.0, "half at most"
+        assert budget.late_s == 20.0
         whole = budget.allowance(plans[1])
         assert whole.deadline is not None
-        assert whole.deadline + whole.kept_back_s == pytest.approx(130.0 + (70.0 - 50.0))
+        assert whole.deadline + whole.kept_back_s == pytest.approx(130.0 + (70.0 - 40.0))
         now[0] = whole.deadline
         assert whole.spent(3) == "time" and not whole.exhausted(3)
         now[0] += whole.kept_back_s
