@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import nevergrad  # noqa: F401  # it sets variables of the environment: before a test is held to leave them alone
 import pytest
 
 from r3cc.tune.edits import BasePipeline
