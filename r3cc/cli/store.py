@@ -16,6 +16,7 @@ from r3cc.mlir.translate import BITCODE, MLIR
 from r3cc.record.run import choose_device
 from r3cc.record.summary import Summary, summarise
 from r3cc.store import Store
+from r3cc.store.eventlog import is_written
 from r3cc.store.exchange import Memory, export, import_file, recording_of, searches_of
 from r3cc.store.gc import collect, is_running, measure
 from r3cc.store.model import Recording
@@ -73,6 +74,9 @@ def _check_removable(store: Store, identifier: str) -> None:
             f"the recording {identifier} may still be written on {recording.host}; if nothing runs there any more, "
             f"delete the folder {store.recording_path(identifier)}"
         )
+    for search in searches_of(store, identifier):
+        if is_written(search.events_path):
+            raise R3Error(f"the search {search.id} is running over the recording {identifier}")
 
 
 @store.command()

@@ -63,6 +63,21 @@ class EventLog(Closing):
             os.ftruncate(self._file, content.rfind(b"\n") + 1)
 
 
+def is_written(path: Path) -> bool:
+    """Whether a process has the log open to append to it."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
     """Events of a log in order, also while it is being written; a torn last line is left out.
 

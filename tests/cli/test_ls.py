@@ -95,6 +95,15 @@ def test_a_damaged_recording_is_removed_as_it_says(run_r3: R3, small_store: Stor
     assert "is empty" in run_r3("store", "ls").stderr
 
 
+def test_a_recording_that_is_searched_is_not_removed(run_r3: R3, small_store: Store) -> None:
+    search = small_store.searches.create()
+    with search.open_log() as log:
+        log.append({"event": "begin", "recording": "20260102-030405-abcd"})
+        refused = run_r3("store", "rm", "abcd")
+        assert (refused.exit_code, f"the search {search.id} is running" in refused.stderr) == (1, True)
+    assert run_r3("store", "rm", "abcd").exit_code == 0
+
+
 def test_verify_says_what_it_found(run_r3: R3, small_store: Store) -> None:
     assert "sound: 1 pack," in run_r3("store", "verify").stderr
     (pack,) = small_store.recording_path("20260102-030405-abcd").glob("*.r3pack")
