@@ -162,6 +162,9 @@ public:
     Analyses.emplace();
   }
 
+  /// To be called when the code has changed.
+  void forget() { Analyses.emplace(); }
+
   /// Fixed loads in loops of a known length become visible.
   void unroll() {
     Analyses->run(M, UnrollText);
@@ -352,7 +355,9 @@ Error noTable(const Function &Kernel, const Twine &What) {
 /// One table in the kernel's code: its part of the guard, and its constants in the copy.
 class FixedTable {
 public:
-  FixedTable(KernelTables &Tables, const Table &Wanted) : Tables(Tables), Wanted(Wanted) {}
+  /// Scope: the blocks whose loads count; all where it is empty.
+  FixedTable(KernelTables &Tables, const Table &Wanted, ArrayRef<BasicBlock *> Scope)
+      : Tables(Tables), Wanted(Wanted), Scope(Scope.begin(), Scope.end()) {}
 
   /// Finds the table in the code. R3_BAD_REQUEST where it is none.
   Error find() {
@@ -369,6 +374,8 @@ public:
       if (Pointer->getType()->isPointerTy() && !Pointer->hasPointeeInMemoryValueAttr())
         Loads = fixedLoads(*Pointer);
     }
+    if (!Scope.empty())
+      erase_if(Loads, [&](const FixedLoad &Each) { return !Scope.contains(Each.load->getParent()); });
     return Loads.empty() ? notInMemory("") : Error::success();
   }
 
@@ -385,7 +392,7 @@ public:
         Inside.push_back(Each);
     std::pair<uint64_t, uint64_t> Whole(Wanted.offset, Wanted.offset + Wanted.bytes.size());
     if (rangesOf(Inside) != std::vector{Whole})
-      return notInMemory("; if it is one alone, not every thread that needs the other tables reads it");
+      return notInMemory("; if it is one alone, no guard stands for it beside the other tables");
     for (const FixedLoad &Each : Inside)
       Read.insert({{Each.offset, Each.size}, Each.load});
     for (const FixedLoad &Each : Loads)
@@ -468,11 +475,52 @@ private:
 
   KernelTables &Tables;
   const Table &Wanted;
+  SmallPtrSet<BasicBlock *, 16> Scope;
   GlobalVariable *Variable = nullptr;
   Argument *Pointer = nullptr;
   std::vector<FixedLoad> Loads, Replaced;
   std::map<std::pair<uint64_t, uint64_t>, LoadInst *> Read; ///< by offset and size
 };
+
+/// Puts a guard for as many of the Pending tables as one can stand for into Scope (all code where that is
+/// empty). The others are left for one inside the code that this one has admitted, Scope from then on.
+Error fixSome(KernelTables &Tables, std::vector<const Table *> &Pending,
+              SmallVector<BasicBlock *, 16> &Scope) {
+  std::vector<FixedTable> Found, Fixed;
+  SmallVector<BasicBlock *, 4> Starts;
+  for (const Table *Each : Pending) {
+    Found.emplace_back(Tables, *Each, Scope);
+    if (Error E = Found.back().find())
+      return E;
+    Starts.push_back(Found.back().start());
+  }
+  BasicBlock *Start = Tables.commonStart(Starts);
+  if (!Start)
+    return noTable(Tables.Kernel, "what no thread reads");
+  std::vector<const Table *> Left;
+  Error Last = Error::success();
+  for (auto [Each, Own] : zip_equal(Found, Pending))
+    if (Error E = Each.settle(*Start)) {
+      Left.push_back(Own);
+      consumeError(std::exchange(Last, std::move(E)));
+    } else {
+      Fixed.push_back(Each);
+    }
+  if (Fixed.empty())
+    return Last;
+  consumeError(std::move(Last));
+  ValueToValueMapTy Copies;
+  Scope = copyGuarded(*Start, Copies, [&](IRBuilderBase &Builder) {
+    Value *All = Builder.getTrue();
+    for (const FixedTable &Each : Fixed)
+      All = Builder.CreateAnd(All, Each.holds(Builder));
+    return All;
+  });
+  for (const FixedTable &Each : Fixed)
+    Each.replaceIn(Scope, Copies);
+  Pending = std::move(Left);
+  return Error::success();
+}
 
 } // namespace
 
@@ -525,27 +573,12 @@ Error fixTables(Module &M, Function &Kernel, ArrayRef<Table> Wanted) {
   KernelTables Tables(Kernel);
   if (any_of(Wanted, [](const Table &Each) { return Each.variable.empty(); }))
     Tables.unroll();
-  std::vector<FixedTable> Fixed;
-  SmallVector<BasicBlock *, 4> Starts;
-  for (const Table &Each : Wanted) {
-    Fixed.emplace_back(Tables, Each);
-    if (Error E = Fixed.back().find())
+  std::vector<const Table *> Pending;
+  for (const Table &Each : Wanted)
+    Pending.push_back(&Each);
+  for (SmallVector<BasicBlock *, 16> Scope; !Pending.empty(); Tables.forget())
+    if (Error E = fixSome(Tables, Pending, Scope))
       return E;
-    Starts.push_back(Fixed.back().start());
-  }
-  BasicBlock *Start = Tables.commonStart(Starts);
-  for (FixedTable &Each : Fixed)
-    if (Error E = Each.settle(*Start))
-      return E;
-  ValueToValueMapTy Copies;
-  SmallVector<BasicBlock *, 16> Copied = copyGuarded(*Start, Copies, [&](IRBuilderBase &Builder) {
-    Value *All = Builder.getTrue();
-    for (const FixedTable &Each : Fixed)
-      All = Builder.CreateAnd(All, Each.holds(Builder));
-    return All;
-  });
-  for (const FixedTable &Each : Fixed)
-    Each.replaceIn(Copied, Copies);
   return Error::success();
 }
 

@@ -101,3 +101,19 @@ def test_a_struct_by_value_that_the_kernel_changes(kernel: Callable[..., Compute
     ]
     special = kernel("cycle", pipeline, arguments=(f"0={given.tobytes().hex()}",))
     np.testing.assert_array_equal(special(launches), kernel("cycle", pipeline)(launches))
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_guard_behind_another(kernel: Callable[..., Compute], pipeline: str) -> None:
+    random = np.random.default_rng(5)
+    weights, scale = random.normal(size=5).astype(np.float32).tobytes(), np.array([0.75], np.float32).tobytes()
+    x = random.normal(size=COUNT + 5).astype(np.float32)
+    pairs = [(each, scale) for each in variants(weights, random)] + [
+        (weights, each) for each in variants(scale, random)
+    ]
+    launches = [
+        Launch("halves", (2, 1, 1), (64, 1, 1), (np.frombuffer(s, np.float32), x, np.zeros(COUNT)), 0, {"weights": w})
+        for w, s in pairs
+    ]
+    special = kernel("halves", pipeline, tables=(f"@weights={weights.hex()}", f"0+0={scale.hex()}"))
+    np.testing.assert_array_equal(special(launches), kernel("halves", pipeline)(launches))

@@ -65,6 +65,12 @@
 // STRUCT-NOT: load {{.*}} %1
 // STRUCT: fmul {{.*}}float %{{.*}}, 3.000000e+00
 
+// A table that not all threads need which need another one has its guard behind the other's.
+// RUN: %{ir} nested @weights=%{one} 0+0=00002041 pipeline='default<O3>' | FileCheck %s --check-prefix=NESTED
+// NESTED-LABEL: define {{.*}}@_Z6nested
+// NESTED: br i1 %{{.*}}, label %[[#TABLE:]], label %[[#GENERAL:]], !prof
+// NESTED: fmul {{.*}}float %{{.*}}, 1.000000e+01
+
 // What is no table, or not with that size, is refused.
 // RUN: not %{ir} stencil @weights=0000803f 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: r3: "weights" with 4 bytes is no read-only table of _Z7stenciliPKfPf
@@ -146,6 +152,15 @@ __global__ void synchronised(const float *c, float *y) {
 __global__ void unsure(const float *c, int n, float *y) {
   for (int i = 0; i < n; ++i)
     y[thread()] *= c[i];
+}
+
+__global__ void nested(const float *__restrict__ scale, const float *x, int n, float *__restrict__ y) {
+  float sum = 0;
+  for (int k = 0; k < 3; ++k)
+    sum += weights[k] * x[thread() + k];
+  y[thread()] = sum;
+  if (sum < n)
+    y[thread()] = sum * *scale;
 }
 
 struct Pair {
