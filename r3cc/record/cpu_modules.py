@@ -164,5 +164,5 @@ def _finish(job: Future[bytes | str], part: Part) -> bytes:
     try:
         return answer_of(job, "this module", TIMEOUT_S)
     except R3Error as error:
-        own = f"{demangle(part.kernel)} with its profile's options, of " if part.kernel is not None else ""
-        raise R3Error(f"{own}{part.source} cannot run on the cpu device: {error}") from None
+        tuned = f"{demangle(part.kernel)} of {part.source} with its profile's options" if part.kernel else ""
+        raise R3Error(f"{tuned or part.source} cannot run on the cpu device: {error}") from None
