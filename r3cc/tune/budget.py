@@ -121,6 +121,8 @@ class Budget:
         """Seconds that the first round has searched."""
         self._costs: dict[str, Cost] = {}
         self._most_s: float | None = None
+        subjects = (*(unit.plan.kernel for unit in units), *(plan.kernel for plan in kernels))
+        self._over = {each for each in subjects if journal.result(each)}
         inside = {kernel for unit in units for kernel in unit.kernels}
         self._units = [_Part(unit.plan.kernel, unit.plan.share * UNIT_PART, len(unit.kernels)) for unit in units]
         self._kernels = [
@@ -131,6 +133,10 @@ class Budget:
     def costs(self, id_: str, cost: Cost) -> None:
         """What was found out about a unit or kernel when it was opened."""
         self._costs[id_] = cost
+
+    def over(self, id_: str) -> None:
+        """A unit or kernel has its result."""
+        self._over.add(id_)
 
     def explored(self, seconds: float) -> None:
         """A kernel's first round took so long."""
@@ -155,7 +161,7 @@ class Budget:
                 sum(cost.opening_s for cost in known) / max(len(known), 1),
                 sum(cost.finals_s for cost in known) / max(len(known), 1),
             )
-            left = [part for part in parts if not self._journal.result(part.id)]
+            left = [part for part in parts if part.id not in self._over]
             found += [(part, self._costs.get(part.id, usual)) for part in left]
         return found
 
@@ -172,7 +178,7 @@ class Budget:
 
     def _most_for_finals_s(self) -> float:
         """A part of what is left when the units are done, and stays so."""
-        if any(not self._journal.result(unit.id) for unit in self._units):
+        if any(unit.id not in self._over for unit in self._units):
             return self._unopened_s() * MOST_FOR_FINALS
         if self._most_s is None:
             self._most_s = self._unopened_s() * MOST_FOR_FINALS

@@ -132,7 +132,7 @@ class Tuner:
         short = None if self._journal.earlier(unit.plan.kernel) else self._too_little(unit)
         if short is not None:
             why = f"{short} are too few for what all its kernels share"
-            self._journal.append(no_improvement(unit.plan, None, why))
+            self._append(no_improvement(unit.plan, None, why))
             return {}
         proposer = self._knob_proposer(unit.space)
         subject = Subject(unit.plan, unit.space, proposer, unit.open_search, unit.open_finals)
@@ -140,7 +140,7 @@ class Tuner:
         if costly is not None:
             self._open.drop(unit.plan.kernel)
             spent = self._spent_on(unit.plan)
-            self._journal.append(msgspec.structs.replace(no_improvement(unit.plan, None, costly), spent=spent))
+            self._append(msgspec.structs.replace(no_improvement(unit.plan, None, costly), spent=spent))
             return {}
         result = self._result(subject)
         return dict.fromkeys(unit.kernels, result.candidate.codegen)
@@ -177,9 +177,13 @@ class Tuner:
         plan = subject.plan
         result = msgspec.structs.replace(self._tune(subject), spent=self._spent_on(plan))
         self._open.drop(plan.kernel)
-        self._journal.append(result)
+        self._append(result)
         self._watcher.kernel_ends(subject.plan, result)
         return result
+
+    def _append(self, result: Result) -> None:
+        self._journal.append(result)
+        self._budget.over(result.kernel)
 
     def _explore(self, subjects: Sequence[Subject]) -> None:
         """The first round: each kernel's part by share. What comes of it says where more is worth most."""

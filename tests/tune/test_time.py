@@ -14,7 +14,7 @@ import pytest
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store.eventlog import EventLog
-from r3cc.tune.budget import Cost, Limits
+from r3cc.tune.budget import Budget, Cost, Limits
 from r3cc.tune.finals import PROCESSES, ROUNDS, in_fresh_processes
 from r3cc.tune.journal import Journal
 from r3cc.tune.search import Target, Tuner
@@ -156,3 +156,16 @@ def test_a_worker_that_is_lost_in_finals_costs_nothing_but_time() -> None:
     found = list(in_fresh_processes(2, ROUNDS[1], [Candidate()], lambda: Forgetful(world, "a")))
     assert len(lost) == PROCESSES[1]
     assert [each.status for evaluations in found for each in evaluations] == [Status.OK] * PROCESSES[1]
+
+
+def test_what_has_its_result_is_reckoned_with_no_more(tmp_path: Path, kernels: list[KernelPlan]) -> None:
+    now = [0.0]
+    with EventLog(tmp_path / "log") as log:
+        budget = Budget(Limits(None, 100.0), Journal(log, ()), kernels, (), lambda: now[0])
+        for each in kernels:
+            budget.costs(each.kernel, Cost(opening_s=0.0, finals_s=20.0, is_open=True))
+        assert budget.finals_s == 60.0
+        assert budget.late_s == 10.0
+        budget.over("a")
+        assert budget.finals_s == 40.0
+        assert budget.late_s == 0.0
