@@ -39,7 +39,8 @@ def capture(shared: Path) -> Capture:
             command = [require_clang().path, *device, *unoptimised, *flags, "-o", path, KERNELS / source]
             subprocess.run([str(part) for part in command], check=True)
 
-        return once(shared / "cpu" / f"{source}{' '.join(flags)}", make).read_bytes()
+        name = Path(source).name  # of a source elsewhere, too: joined whole it would be where the result goes
+        return once(shared / "cpu" / f"{name}{' '.join(flags)}", make).read_bytes()
 
     return compile_device
 
