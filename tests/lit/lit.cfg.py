@@ -99,7 +99,20 @@ if "amdgcn" in targets(tools):
     config.available_features.add("amdgpu")
 if Path("/usr/include/hip/hip_runtime.h").is_file() or Path("/opt/rocm/include/hip/hip_runtime.h").is_file():
     config.available_features.add("rocm")
-for program in ("cmake", "ninja", "make", "g++", "ld.lld", "llc", "ccache", "sccache", "distcc", "mpicxx", "autoconf", "meson"):
+for program in (
+    "cmake",
+    "ninja",
+    "make",
+    "g++",
+    "ld.lld",
+    "llc",
+    "ccache",
+    "sccache",
+    "distcc",
+    "mpicxx",
+    "autoconf",
+    "meson",
+):
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
 
