@@ -16,8 +16,6 @@ namespace {
 constexpr size_t MagicSize = 8, HeaderSize = 60, NameSize = 16, SizeField = 48, SizeDigits = 10;
 constexpr size_t LargestIndex = size_t(256) << 20;
 
-bool startsWith(const std::string &Text, const std::string &Prefix) { return Text.rfind(Prefix, 0) == 0; }
-
 /// The names in an archive's index of symbols, one after another, each with its 0; empty for any other file.
 std::string symbolNames(const std::string &Path) {
   std::ifstream File(Path, std::ios::binary);

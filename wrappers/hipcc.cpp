@@ -14,7 +14,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <sys/wait.h>
 
 namespace r3 {
 namespace {
@@ -33,18 +32,6 @@ HipPlatform platform() {
   return !findRocmTree({}) && findCudaTree("") ? HipPlatform::Nvidia : HipPlatform::Amd;
 }
 
-/// What a program prints, empty if it fails.
-std::string outputOf(const std::string &Command) {
-  std::string Text;
-  FILE *Stream = popen(Command.c_str(), "r");
-  if (!Stream)
-    return Text;
-  char Buffer[256];
-  while (size_t Count = std::fread(Buffer, 1, sizeof Buffer, Stream))
-    Text.append(Buffer, Count);
-  return pclose(Stream) == 0 ? Text : "";
-}
-
 /// HCC_AMDGPU_TARGET, else the GPUs of this machine; none means clang's default.
 Words defaultArchitectures() {
   if (std::string Named = environment("HCC_AMDGPU_TARGET"); !Named.empty())
@@ -53,7 +40,7 @@ Words defaultArchitectures() {
   std::string Program = findOnPath("rocm_agent_enumerator");
   if (Program.empty())
     return Found;
-  for (const std::string &Line : split(outputOf("'" + Program + "' -t GPU 2>/dev/null"), '\n'))
+  for (const std::string &Line : split(outputOf(Program, {"-t", "GPU"}), '\n'))
     if (startsWith(Line, "gfx") && Line != "gfx000")
       Found.push_back(Line);
   return Found;

@@ -3,6 +3,7 @@
 
 #include "programs.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -68,6 +69,13 @@ std::string responseFile(const std::vector<std::string> &Arguments) {
   return "@/proc/self/fd/" + std::to_string(Fd);
 }
 
+std::string shellQuoted(const std::string &Text) {
+  std::string Quoted = "'";
+  for (char C : Text)
+    Quoted += C == '\'' ? std::string("'\\''") : std::string(1, C);
+  return Quoted + "'";
+}
+
 std::vector<char *> pointers(const std::string &Program, const std::vector<std::string> &Arguments) {
   std::vector<char *> Pointers = {const_cast<char *>(Program.c_str())};
   for (const std::string &Argument : Arguments)
@@ -112,6 +120,20 @@ int runAndWait(const std::string &Program, const std::vector<std::string> &Argum
     return WrapperError;
   }
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
+}
+
+std::string outputOf(const std::string &Program, const std::vector<std::string> &Arguments) {
+  std::string Line = shellQuoted(Program);
+  for (const std::string &Argument : Arguments)
+    Line += ' ' + shellQuoted(Argument);
+  FILE *Pipe = popen((Line + " 2>/dev/null").c_str(), "r");
+  if (!Pipe)
+    return {};
+  std::string Output;
+  std::array<char, 4096> Part;
+  while (size_t Size = fread(Part.data(), 1, Part.size(), Pipe))
+    Output.append(Part.data(), Size);
+  return pclose(Pipe) == 0 ? Output : std::string();
 }
 
 } // namespace r3

@@ -25,6 +25,9 @@ void guardAgainstRecursion();
 /// Runs Program and waits; its exit status, 128 and the signal, or WrapperError if it can't be run.
 int runAndWait(const std::string &Program, const std::vector<std::string> &Arguments);
 
+/// What Program prints to standard output; empty if it can't be run or fails.
+std::string outputOf(const std::string &Program, const std::vector<std::string> &Arguments);
+
 } // namespace r3
 
 #endif
