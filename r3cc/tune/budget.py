@@ -149,8 +149,9 @@ class Budget:
 
     @property
     def late_s(self) -> float:
-        """How long after the session's time its finals will end, by what is known of them."""
-        return 0.0 if self.limits.time_s is None else max(0.0, self.finals_s - self._most_for_finals_s())
+        """How long after the session's time the finals will end of what was opened so far."""
+        known_s = sum(cost.finals_s for id_, cost in self._costs.items() if id_ not in self._over)
+        return 0.0 if self.limits.time_s is None else max(0.0, known_s - self._most_for_finals_s())
 
     def _ahead(self) -> list[tuple[_Part, Cost]]:
         """What has no result yet, and its cost. Units are not assumed to be as costly as kernels, nor the other way."""
