@@ -40,7 +40,7 @@ DEFAULT_TIME = "15m"
 @recording_option
 @device_option
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Evaluations over all kernels.")
-@click.option("--time", "time_s", type=Duration(), default=DEFAULT_TIME, show_default=True, help="Time for all of it, finals too.")
+@click.option("--time", "time_s", type=Duration(), default=DEFAULT_TIME, show_default=True, help="Time in all.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the optimizer.")
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
