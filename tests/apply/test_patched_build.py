@@ -12,7 +12,7 @@ from r3cc.apply.patch import SourceWinner, source_patch, write_patch
 from r3cc.apply.profile import write_profile
 from r3cc.llvm.inspect import kernel_identity
 from r3cc.remix.loop.finals import changes
-from r3cc.remix.model import Variant
+from r3cc.remix.model import Built
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Candidate, Interval
 from r3cc.store.binary import read_binary
@@ -30,14 +30,15 @@ KERNEL = "plain"
 def test_after_the_patch_the_profile_finds_the_new_source(tmp_path: Path) -> None:
     module = build_project(tmp_path)
     store = tmp_path / "store"
-    with open_builder(store, module, KERNEL) as builder:
-        texts = {region.name: region.text for region in builder.source.regions}
-        texts["plain"] = texts["plain"].replace("+ 1.0", "+ R3_PARAM(offset, 2.0, 3.0)")
-        texts["square"] = texts["square"].replace("x * x", "x * (x + T(0))")
-        variant = builder.build(texts, {"offset": "3.0"})
-        assert isinstance(variant, Variant), variant
-        resolved = texts | {"plain": texts["plain"].replace("R3_PARAM(offset, 2.0, 3.0)", "3.0")}
-        regions = changes(builder.source, resolved)
+    builder = open_builder(store, module, KERNEL)
+    texts = {region.name: region.text for region in builder.source.regions}
+    texts["plain"] = texts["plain"].replace("+ 1.0", "+ R3_PARAM(offset, 2.0, 3.0)")
+    texts["square"] = texts["square"].replace("x * x", "x * (x + T(0))")
+    made = builder.build(texts, {"offset": "3.0"})
+    assert isinstance(made, Built), made
+    variant = made.variant
+    resolved = texts | {"plain": texts["plain"].replace("R3_PARAM(offset, 2.0, 3.0)", "3.0")}
+    regions = changes(builder.source, resolved)
     assert {Path(change.path).name for change in regions} == {"kernels.cu", "square.h"}
 
     plan = KernelPlan(
