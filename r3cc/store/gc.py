@@ -102,7 +102,7 @@ def _survey(store: Store, treat: Callable[[Path], int]) -> Collected:
 
 def _needed(reader: PackReader) -> list[Record]:
     """Records to keep, in order: each identity's last document, and the chunks that these reach."""
-    records = [record for record in reader.scan() if isinstance(record, Record)]
+    records = list(_intact(reader))
     chunks = {record.key: record for record in records if record.type is RecordType.CHUNK}
     last: dict[tuple[str, str], tuple[Record, dict[str, Any]]] = {}
     for record in (record for record in records if record.type is RecordType.DOCUMENT):
@@ -112,6 +112,15 @@ def _needed(reader: PackReader) -> list[Record]:
     for _, body in last.values():
         kept.update(chunks[key].offset for key in _reached(reader, chunks, body) if key in chunks)
     return [record for record in records if record.offset in kept]
+
+
+def _intact(reader: PackReader) -> Iterator[Record]:
+    """All records; raises DamagedRecord where dropping a torn tail would drop intact ones."""
+    for record in reader.scan():
+        if isinstance(record, Record):
+            yield record
+        elif hidden := reader.hidden_behind(record):
+            raise DamagedRecord(f"{record.reason} at byte {record.offset}, and intact ones follow at {hidden.offset}")
 
 
 def _reached(reader: PackReader, chunks: Mapping[bytes, Record], body: dict[str, Any]) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import struct
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import xxhash
 import zstandard
 
 MAGIC = b"R3PK"
+_SEARCHED = 1 << 20
+"""Bytes that are searched at a time."""
 HEADER = struct.Struct("<4sIQ16s8s")
 CHECKED = HEADER.size - 8
 """Header bytes that the checksum covers."""
@@ -101,6 +104,19 @@ class PackReader:
             entry = following
         if entry is not None:
             yield entry
+
+    def hidden_behind(self, torn: Torn) -> Record | None:
+        """The first intact record behind what cannot be read: then the pack was damaged, not cut off."""
+        size, offset = self.size(), torn.offset + 1
+        while block := os.pread(self._file, _SEARCHED, offset):
+            for found in re.finditer(re.escape(MAGIC), block):
+                record = self._header(offset + found.start(), size)
+                if isinstance(record, Record) and self._problem(record) is None:
+                    return record
+            if len(block) < len(MAGIC):
+                break
+            offset += len(block) - len(MAGIC) + 1
+        return None
 
     def content(self, record: Record) -> bytes:
         """Uncompressed content, checked against its key; raises DamagedRecord."""

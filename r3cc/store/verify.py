@@ -70,7 +70,11 @@ def check_pack(recording: str, path: Path) -> PackReport:
     damaged = []
     for record in reader.scan():
         if isinstance(record, Torn):
-            torn = TornTail(record.offset, size - record.offset, record.reason)
+            hidden = reader.hidden_behind(record)
+            if hidden is None:
+                torn = TornTail(record.offset, size - record.offset, record.reason)
+            else:
+                damaged.append(f"bytes {record.offset} to {hidden.offset}, which hide what follows: {record.reason}")
             break
         counts[record.type] += 1
         try:

@@ -54,6 +54,20 @@ def test_a_torn_tail_is_reported_and_is_no_damage(small_store: Store) -> None:
     assert report.packs[0].torn.bytes == len(tail)
 
 
+def test_records_behind_a_damaged_header_are_no_torn_tail(small_store: Store) -> None:
+    path = pack_path(small_store)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"R3PK", 1)] ^= 1
+    path.write_bytes(content)
+    report = verify(small_store)
+    assert not report.sound
+    assert report.packs[0].torn is None
+    assert "hide what follows" in report.packs[0].damaged[0]
+    with pytest.raises(R3Error, match="intact ones follow"):
+        collect(small_store)
+    assert path.read_bytes() == content
+
+
 def test_a_damaged_chunk_is_named_with_the_launch_that_needs_it(small_store: Store) -> None:
     (launch,) = small_store.launches(small_store.find_kernel("saxpy"))
     key = small_store.chunk_keys(launch.regions[0].before, 1000)[0]

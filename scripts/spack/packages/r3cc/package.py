@@ -33,7 +33,6 @@ class R3cc(PythonPackage):
     depends_on("py-xxhash@3:4", type=("build", "run"))
     depends_on("py-numpy@1.26:2", type=("build", "run"))
     depends_on("py-nevergrad@1.0.12", type=("build", "run"))
-    depends_on("py-filelock@3.12:4", type=("build", "run"))
     depends_on("py-tree-sitter", type=("build", "run"))
     depends_on("py-tree-sitter-cuda", type=("build", "run"))
     depends_on("py-cuda-bindings@13", type="run", when="+cuda")
