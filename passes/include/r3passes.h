@@ -59,16 +59,16 @@ r3_result *r3_link(const uint8_t *bitcode, size_t size, const char *request);
 r3_result *r3_extract(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"kernel": name, "arguments": ["<parameter index>=<its bytes in hex>", …], "block": "128,1,1",
- * "grid": "64,1,1", "tables": ["@<variable>=<its bytes in hex>", "<parameter index>+<offset>=<bytes>", …]}, all
- * but kernel optional. Takes what r3_extract gave. Output: bitcode in which these scalar arguments, structs
- * passed by value and the launch dimensions that the kernel reads are constants: right for such launches alone.
- * Tables, memory that a launch does not change, are constants in a copy of the code, which the kernel takes when
- * they hold these bytes: right for all launches. R3_BAD_REQUEST for what is not one. */
+ * "grid": "64,1,1", "tables": ["@<variable>=<its bytes in hex>", "<parameter index>+<offset>=<bytes>", …]},
+ * all but kernel optional. Takes what r3_extract gave. Output: bitcode in which these scalar arguments,
+ * structs passed by value and the launch dimensions that the kernel reads are constants: right for such
+ * launches alone. Tables, memory that a launch does not change, are constants in a copy of the code, which
+ * the kernel takes when they hold these bytes: right for all launches. R3_BAD_REQUEST for what is not one. */
 r3_result *r3_specialise(const uint8_t *bitcode, size_t size, const char *request);
 
-/* request: {"kernel": name}. report: what r3_specialise takes for tables: {"variables": [{"name", "size"}, …],
- * "memory": [{"argument": index, "offset", "size"}, …]}, and "values": [index of a struct passed by value and
- * without pointers, …]. */
+/* request: {"kernel": name}. report: what r3_specialise takes for tables: {"variables": [{"name", "size"},
+ * …], "memory": [{"argument": index, "offset", "size"}, …]}, and "values": [index of a struct passed by value
+ * and without pointers, …]. */
 r3_result *r3_tables(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"pipeline": "default<O3>", "codegen_level": 0..3, "fp_contract": "off"|"on"|"fast"|"never",
