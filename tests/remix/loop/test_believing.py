@@ -75,11 +75,11 @@ def test_a_time_that_cannot_be_true_is_believed_nowhere(
 
 def test_what_was_lost_with_a_worker_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Forgetful, "lost", Counter(), raising=False)
-    world = World()
+    world, allowed = World(), Allowed(proposals=8, concurrency=1)  # a course of its own else, by what comes first
     forgetful = replace(target(world), open_evaluator=lambda: Forgetful(world.model))
-    within = search(tmp_path / "within", [Scribe()], targets=[forgetful], allowed=Allowed(proposals=8))
+    within = search(tmp_path / "within", [Scribe()], targets=[forgetful], allowed=allowed)
     calm = replace(target(world), open_evaluator=lambda: SyntheticEvaluator(world.model))
-    without = search(tmp_path / "without", [Scribe()], targets=[calm], allowed=Allowed(proposals=8))
+    without = search(tmp_path / "without", [Scribe()], targets=[calm], allowed=allowed)
     assert within.archives == without.archives
     assert within.of(Result)[0].n == without.of(Result)[0].n
 

@@ -43,7 +43,7 @@ def ask(asked: HostedProposer, *prompts: Prompt, deadline_s: float = 10.0) -> li
     return asyncio.run(all_in_turn())
 
 
-def failure(asked: HostedProposer, deadline_s: float = 1.0) -> ProposerError:
+def failure(asked: HostedProposer, deadline_s: float = 10.0) -> ProposerError:
     with pytest.raises(ProposerError) as caught:
         ask(asked, prompt(), deadline_s=deadline_s)
     return caught.value
@@ -125,7 +125,7 @@ def test_stalls_are_given_up_and_asked_again(provider: str, fault: Fault, server
 )
 def test_faults_that_last_have_a_kind(provider: str, fault: Fault, kind: FailureKind, server: FakeServer) -> None:
     server.script = deque([fault] * 50)
-    assert failure(proposer(provider, server)).kind is kind
+    assert failure(proposer(provider, server), 3.0).kind is kind
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
