@@ -134,6 +134,10 @@ class Budget:
         """What was found out about a unit or kernel when it was opened."""
         self._costs[id_] = cost
 
+    def cost(self, id_: str) -> Cost | None:
+        """The same; None before it was opened."""
+        return self._costs.get(id_)
+
     def over(self, id_: str) -> None:
         """A unit or kernel has its result."""
         self._over.add(id_)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Self
 
+from r3cc.closing import Closing
 from r3cc.farm.evaluator import Evaluator
 
 OpenEvaluator = Callable[[], Evaluator]
 
 
-class OpenEvaluators:
+class OpenEvaluators(Closing):
     """Evaluators by kernel or unit, each prepared and kept until it is dropped."""
 
     def __init__(self) -> None:
@@ -53,12 +52,8 @@ class OpenEvaluators:
         if evaluator is not None:
             evaluator.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close all that are open."""
         for subject in list(self._evaluators):
             self.drop(subject)
 

@@ -112,7 +112,6 @@ class Tuner:
         self._open = OpenEvaluators()
         self._spent: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
         """Seconds by kernel or unit and field of ``Spent``."""
-        self._costs: dict[str, Cost] = {}
 
     def run(self) -> list[Result]:
         """Tune every kernel that has no result yet; results in the order of the kernels."""
@@ -240,20 +239,21 @@ class Tuner:
         search = self._search(subject, evaluator)
         took_s = self._clock() - began
         self._spent[plan.kernel]["opening_s"] += took_s
-        if plan.kernel not in self._costs:
+        is_new = self._budget.cost(plan.kernel) is None
+        if is_new:
             judged = search.baseline if isinstance(search, KernelSearch) else search
             baseline_s = max(took_s - opening_s, sum(judged.phases_ns.values()) * 1e-9)
             launches_s = min(judged.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
             finals_s = seconds(opening_s, baseline_s, launches_s, self._open.room(plan.kernel))
-            self._costs[plan.kernel] = Cost(took_s, finals_s)
-            self._reckon(plan)
-            late_s = 0.0 if subject.open_finals else self._budget.late_s  # units are left out rather than late
-            self._watcher.opened(plan, self._costs[plan.kernel], late_s)
+            self._budget.costs(plan.kernel, Cost(took_s, finals_s))
         self._reckon(plan)
+        if is_new:
+            late_s = 0.0 if subject.open_finals else self._budget.late_s  # units are left out rather than late
+            self._watcher.opened(plan, self._cost(plan), late_s)
         return evaluator, search
 
     def _cost(self, plan: KernelPlan) -> Cost:
-        return self._costs.get(plan.kernel, Cost(0.0, 0.0))
+        return self._budget.cost(plan.kernel) or Cost(0.0, 0.0)
 
     def _reckon(self, plan: KernelPlan) -> None:
         """Tell the budget what the subject still costs."""

@@ -13,11 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Self
 
 import msgspec
 
+from r3cc.closing import Closing
 from r3cc.farm.evaluator import Evaluator
 from r3cc.farm.local import gather
 from r3cc.replay.events import KernelPlan
@@ -60,7 +59,7 @@ class UnitOpener(msgspec.Struct, frozen=True):
         return UnitEvaluator.open(self.members)
 
 
-class UnitEvaluator:
+class UnitEvaluator(Closing):
     """Judges a candidate on every kernel of a unit: valid on all, or not at all; times weighted by share."""
 
     def __init__(self, members: Sequence[Member], evaluators: Sequence[Evaluator]) -> None:
@@ -115,14 +114,6 @@ class UnitEvaluator:
         """End all members."""
         for evaluator in self._evaluators:
             evaluator.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def together(evaluations: Sequence[Evaluation], members: Sequence[Member]) -> Evaluation:
