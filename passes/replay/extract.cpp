@@ -131,17 +131,24 @@ void keepOnly(Module &M, Function &Kernel) {
   removeAllBut(M, reachableFrom(M, rootsFor(M, Kernel)));
 }
 
-Expected<Product> extractKernel(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
-  LLVMContext Context;
+Expected<Extracted> loadKernelAlone(ArrayRef<uint8_t> Bitcode, StringRef Name, LLVMContext &Context) {
   Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
   if (!M)
     return M.takeError();
-  Expected<Function *> Kernel = findKernel(**M, Request.Kernel);
+  Expected<Function *> Kernel = findKernel(**M, Name);
   if (!Kernel)
     return Kernel.takeError();
   keepOnly(**M, **Kernel);
+  return Extracted{std::move(*M), *Kernel};
+}
+
+Expected<Product> extractKernel(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
+  LLVMContext Context;
+  Expected<Extracted> Alone = loadKernelAlone(Bitcode, Request.Kernel, Context);
+  if (!Alone)
+    return Alone.takeError();
   Product Result;
-  Result.Output = writeModule(**M);
+  Result.Output = writeModule(*Alone->M);
   return Result;
 }
 

@@ -551,16 +551,12 @@ std::string textOf(const Table &Of) {
 
 Expected<Product> findTables(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
-  if (!M)
-    return M.takeError();
-  Expected<Function *> Kernel = findKernel(**M, Request.Kernel);
-  if (!Kernel)
-    return Kernel.takeError();
-  keepOnly(**M, **Kernel);
+  Expected<Extracted> Alone = loadKernelAlone(Bitcode, Request.Kernel, Context);
+  if (!Alone)
+    return Alone.takeError();
   Product Result;
-  Result.Report["values"] = valuesOf(**Kernel);
-  KernelTables Tables(**Kernel);
+  Result.Report["values"] = valuesOf(*Alone->Kernel);
+  KernelTables Tables(*Alone->Kernel);
   Result.Report["variables"] = variablesOf(Tables);
   Tables.unroll();
   Result.Report["memory"] = memoryOf(Tables);
