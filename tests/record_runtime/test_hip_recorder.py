@@ -144,6 +144,10 @@ class HipBench:
         path.write_text(source)
         return build(path, self.folder / name, "--offload-arch=gfx90a", *flags)
 
+    def scaling(self, main: str) -> Path:
+        """A program with the kernels of ``SCALING``."""
+        return self.compile("program", SCALING + main)
+
     def record(self, program: Path, changed: str = "", coded: Path | None = None, **variables: str) -> Recorded:
         """Runs it to its end; ``changed`` is C++ of other runtime entries, ``coded`` has the kernels."""
         preloaded = [str(native_library("libr3record-hip.so"))]
@@ -209,17 +213,13 @@ def test_a_runtime_that_only_a_plugin_has(bench: HipBench) -> None:
 
 
 def test_a_device_that_never_comes_to_rest_is_not_waited_for(bench: HipBench) -> None:
-    program = bench.compile(
-        "program",
-        SCALING
-        + """
+    program = bench.scaling("""
         int main() {
           float *x;
           if (hipMalloc(&x, 128)) return 2;
           for (int i = 0; i < 3; ++i) filled<<<1, 32>>>(x, i);
           std::printf("done\\n");
-        }""",
-    )
+        }""")
     never = 'extern "C" int hipDeviceSynchronize() { for (;;) pause(); }'
     recorded = bench.record(program, never, R3_RECORD_DEADLINE_MS="300", R3_RECORD_EVERY="1")
     assert (recorded.status, recorded.output) == (0, "done\n"), recorded.messages
@@ -227,10 +227,7 @@ def test_a_device_that_never_comes_to_rest_is_not_waited_for(bench: HipBench) ->
 
 
 def test_the_recorders_own_errors_are_not_the_programs(bench: HipBench) -> None:
-    program = bench.compile(
-        "program",
-        SCALING
-        + """
+    program = bench.scaling("""
         int main() {
           float *x;
           if (hipMalloc(&x, 128)) return 2;
@@ -240,8 +237,7 @@ def test_the_recorders_own_errors_are_not_the_programs(bench: HipBench) -> None:
           std::printf(" %d", hipGetLastError() != hipSuccess);
           filled<<<1, 32>>>(x, 2);
           std::printf(" %d\\n", hipGetLastError());
-        }""",
-    )
+        }""")
     failing = """
     extern "C" int hipFree(void *);
     extern "C" int hipEventQuery(void *) { return hipFree((void *)16); }
@@ -254,45 +250,34 @@ def test_the_recorders_own_errors_are_not_the_programs(bench: HipBench) -> None:
 
 
 def test_a_variable_that_cannot_be_found_is_not_recorded_around(bench: HipBench) -> None:
-    program = bench.compile(
-        "program",
-        SCALING
-        + """
+    program = bench.scaling("""
         int main() {
           float *x, host = 5;
           if (hipMalloc(&x, 128)) return 2;
           hipMemcpyToSymbol(HIP_SYMBOL(factor), &host, sizeof host);
           scaled<<<1, 1>>>(x);
           return hipFree(x);
-        }""",
-    )
+        }""")
     recorded = bench.record(program, 'extern "C" int hipGetSymbolAddress(void **, const void *) { return 500; }')
     assert recorded.status == 0, recorded.messages
     assert recorded.refusals("_Z6scaledPf") == {"the runtime can't find its variable factor": 1}
 
 
 def test_a_pointer_to_a_variable_is_not_recorded(bench: HipBench) -> None:
-    program = bench.compile(
-        "program",
-        SCALING
-        + """
+    program = bench.scaling("""
         int main() {
           float *x;
           if (hipGetSymbolAddress((void **)&x, HIP_SYMBOL(factor))) return 2;
           filled<<<1, 1>>>(x, 3);
           return 0;
-        }""",
-    )
+        }""")
     recorded = bench.record(program)
     assert recorded.status == 0, recorded.messages
     assert recorded.refusals("_Z6filledPff") == {"a pointer to the device variable factor": 1}
 
 
 def test_every_way_to_allocate_is_recorded_or_refused(bench: HipBench) -> None:
-    program = bench.compile(
-        "program",
-        SCALING
-        + """
+    program = bench.scaling("""
         int main() {
           void *pinned;
           float *ordered;
@@ -309,8 +294,7 @@ def test_every_way_to_allocate_is_recorded_or_refused(bench: HipBench) -> None:
           std::fflush(stdout);
           if (hipFreeAsync(ordered, nullptr) || hipFree(box.ptr) || hipFreeHost(pinned)) return 5;
           _exit(0);
-        }""",
-    )
+        }""")
     recorded = bench.record(program)
     assert (recorded.status, recorded.output) == (0, "1 128\n"), recorded.messages
     kernel = recorded.kernel("_Z6filledPff")
