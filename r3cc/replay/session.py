@@ -30,7 +30,7 @@ from r3cc.devices.host_memory import available_memory
 from r3cc.replay import elements
 from r3cc.replay.content import Recorded, each_window
 from r3cc.replay.facts import FLOATS, KernelFacts
-from r3cc.replay.floor import floor_ns, shortest_ns, write_rate
+from r3cc.replay.floor import WriteFloor
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
@@ -125,8 +125,8 @@ class _Case:
         )
         self.expected_ns = 0.0
         """The baseline's time."""
-        self.shortest_ns: float | None = None
-        """What no kernel beats; None until it is asked for."""
+        self.changed: int | None = None
+        """Bytes that the launch changed; None until they are asked for."""
 
     def runnable(self, code: Code, function: Function, geometry: Geometry) -> Runnable:
         """This launch with a code's kernel and globals."""
@@ -170,7 +170,7 @@ class ReplaySession:
         self._perturbed: dict[_Case, _Case | None] = {}
         self._fixed: frozenset[int] = frozenset()
         self._unperturbed: set[_Case] = set()
-        self._write_rate = 0.0
+        self._floor = WriteFloor(device)
         free = device.free_memory()
         with self._stage(Stage.PREPARE):
             recorded = source.launches()
@@ -358,23 +358,25 @@ class ReplaySession:
         """A time that no kernel can have is no time, until a person has looked at it."""
         if measured.status is not Status.OK or measured.time_ns is None:
             return measured
-        if not self._write_rate:
-            with self._stage(Stage.PREPARE):
-                self._write_rate = write_rate(self._device)
-        floor = weight = 0.0
-        for case in self._cases:
-            if case.shortest_ns is None:
-                with self._stage(Stage.PREPARE):
-                    case.shortest_ns = shortest_ns(_changed_bytes(self._source, case.launch), self._write_rate)
-            floor += case.weight * case.shortest_ns
-            weight += case.weight
-        time_ns = measured.time_ns.median
-        measured = msgspec.structs.replace(measured, floor_ns=floor_ns(floor / weight))
-        if time_ns >= floor / weight:
+        with self._stage(Stage.PREPARE):
+            changed = self._changed_by_launch()
+            time_ns, shortest_ns = measured.time_ns.median, self._floor.shortest_ns(changed)
+            if time_ns < shortest_ns:
+                self._floor.measure_again()
+                shortest_ns = self._floor.shortest_ns(changed)
+        measured = msgspec.structs.replace(measured, floor_ns=self._floor.floor_ns(changed))
+        if time_ns >= shortest_ns:
             return measured
-        least = f"writing what changes takes {floor / weight:.0f} ns"
-        message = f"too good: {time_ns:.0f} ns a launch, but {least}"
+        message = f"too good: {time_ns:.0f} ns a launch, but writing what changes takes {shortest_ns:.0f} ns"
         return msgspec.structs.replace(measured, status=Status.REJECTED, message=message)
+
+    def _changed_by_launch(self) -> float:
+        """Bytes that a launch changes, on the average of those that are timed."""
+        for case in self._cases:
+            if case.changed is None:
+                case.changed = _changed_bytes(self._source, case.launch)
+        weight = sum(case.weight for case in self._cases)
+        return sum(case.weight * (case.changed or 0) for case in self._cases) / weight
 
     def _keep_arguments(self, fixed: frozenset[int]) -> None:
         """Perturbed inputs are those of one set of fixed arguments at a time: they take memory."""

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.python_path import python_path
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -48,7 +50,7 @@ def run(library: Path, module: Path, launches: Sequence[Launch], threads: int = 
     """Launch in order in a fresh process; stops at the first failure."""
     job = pickle.dumps((library, module, list(launches)))
     command = [sys.executable, "-m", "tests.cpu.engine"]
-    environment = {"PYTHONPATH": str(ROOT), "R3_CPU_THREADS": str(threads)}
+    environment = {"PYTHONPATH": python_path(), "R3_CPU_THREADS": str(threads)}
     done = subprocess.run(command, input=job, capture_output=True, env=environment, timeout=120, check=False)
     assert done.returncode == 0, done.stderr.decode()
     answer: Answer = pickle.loads(done.stdout[done.stdout.index(b"\x00ANSWER") + 7 :])

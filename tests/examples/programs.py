@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from r3cc.devices.count import count_cuda_devices
+from tests.python_path import python_path
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -117,7 +118,7 @@ def runtime_name(library: Path) -> str:
 
 def r3(*arguments: str, store: Path) -> subprocess.CompletedProcess[str]:
     """Run the ``r3`` command on a store."""
-    environment = os.environ | {"R3_STORE": str(store), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"R3_STORE": str(store), "PYTHONPATH": python_path()}
     command = [sys.executable, "-c", "from r3cc.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=store.parent)
 

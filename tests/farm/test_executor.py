@@ -24,6 +24,7 @@ from r3cc.tune.budget import Limits
 from r3cc.tune.journal import Journal
 from r3cc.tune.search import Target, Tuner
 from r3cc.tune.watcher import Silent
+from tests.python_path import python_path
 from tests.tune.synthetic import SyntheticEvaluator, plan, space
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ def answered(log: Path) -> dict[str, str]:
 
 @pytest.fixture
 def on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONPATH", python_path())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

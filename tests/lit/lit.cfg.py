@@ -70,7 +70,7 @@ if prefix is None:
     lit_config.fatal("R3's native parts were not found; run `pip install .`, or set R3_PREFIX to a build")
 
 config.environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
-config.environment["PYTHONPATH"] = str(ROOT)
+config.environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.environment.pop("CPLUS_INCLUDE_PATH", None)
 for variable in (

@@ -13,6 +13,7 @@ import pytest
 
 from r3cc.errors import R3Error
 from r3cc.llvm.processes import OwnProcesses, answer_of
+from tests.python_path import python_path
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,7 +67,7 @@ def test_an_interrupt_is_quiet_and_leaves_nothing(tmp_path: Path) -> None:
         "from tests.llvm.test_processes import sleep_in\n"
         f"with OwnProcesses(1) as processes: processes.submit(sleep_in, {str(file)!r}).result()"
     )
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": python_path()}
     with subprocess.Popen(
         [sys.executable, "-c", text], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

@@ -16,6 +16,7 @@ from r3cc.store import Store
 from r3cc.store.verify import verify
 from r3cc.toolchain.cuda import find_cuda
 from r3cc.toolchain.native import native_library, native_program
+from tests.python_path import python_path
 
 RANKS = 4
 MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "-n", str(RANKS))
@@ -61,7 +62,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     """Runs a job in ``folder``, two threads a rank at most."""
-    environment = dict(os.environ) | {"PYTHONPATH": str(Path(__file__).parents[2]), "R3_CPU_THREADS": "1"}
+    environment = dict(os.environ) | {"PYTHONPATH": python_path(), "R3_CPU_THREADS": "1"}
     environment |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "TMPDIR": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 from r3cc.toolchain.native import PREFIX_VARIABLE
+from tests.python_path import python_path
 from tests.record_runtime.bench import Bench
 
 
 def record(bench: Bench, *options: str) -> str:
     """What `r3 record` says of a run."""
     prefix = str(bench.recorder.parents[2])
-    environment = bench.environment(**{PREFIX_VARIABLE: prefix, "PYTHONPATH": str(Path(__file__).parents[2])})
+    environment = bench.environment(**{PREFIX_VARIABLE: prefix, "PYTHONPATH": python_path()})
     command = [sys.executable, "-c", "from r3cc.cli import main; main()", "record", "--store", "store", *options]
     done = subprocess.run(command, env=environment, cwd=bench.folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

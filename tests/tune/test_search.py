@@ -40,6 +40,7 @@ from r3cc.tune.budget import Limits
 from r3cc.tune.journal import Journal
 from r3cc.tune.search import Target, Tuner
 from r3cc.tune.watcher import Silent
+from tests.python_path import python_path
 from tests.tune.synthetic import BASELINE_NS, Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
 
 SEEDS = itertools.count()
@@ -181,7 +182,7 @@ run(Path(sys.argv[1]), open_evaluator=lambda: SyntheticEvaluator(delay=0.01))
 
 def test_a_killed_tuner_is_continued(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    tuner = subprocess.Popen([sys.executable, "-c", KILLED, str(log)], env={**os.environ, "PYTHONPATH": _path()})
+    tuner = subprocess.Popen([sys.executable, "-c", KILLED, str(log)], env={**os.environ, "PYTHONPATH": python_path()})
     while len(kinds(log, Answer)) < 10:
         assert tuner.poll() is None, "the tuner ended by itself"
         time.sleep(0.02)
@@ -196,10 +197,6 @@ def test_a_killed_tuner_is_continued(tmp_path: Path) -> None:
     assert kinds(log, Stop)
     evaluated = sorted(p.n for p in kinds(log, Proposal) if isinstance(p, Proposal) and p.repeats is None)
     assert sorted(a.n for a in kinds(log, Answer) if isinstance(a, Answer)) == evaluated
-
-
-def _path() -> str:
-    return os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def test_a_storm_of_faults_ends_as_no_improvement(tmp_path: Path) -> None:
