@@ -106,6 +106,8 @@ class Properties(msgspec.Struct, frozen=True):
     """Bytes in all."""
     l2: int = 0
     """Bytes of second-level cache; 0 where it cannot be flushed."""
+    identity: str = ""
+    """Names the GPU on this machine, whatever its number; empty where processes need not take turns."""
 
 
 class Geometry(msgspec.Struct, frozen=True):

@@ -265,7 +265,12 @@ class CudaDevice:
             ),
             memory=int(call(DeviceError, api.cuDeviceTotalMem, self._device)),
             l2=self._attribute("L2_CACHE_SIZE"),
+            identity=self._uuid(),
         )
+
+    def _uuid(self) -> str:
+        uuid = self._driver.call(DeviceError, self._driver.api.cuDeviceGetUuid, self._device).bytes.hex()
+        return f"GPU-{uuid[:8]}-{uuid[8:12]}-{uuid[12:16]}-{uuid[16:20]}-{uuid[20:]}"
 
     @property
     def properties(self) -> Properties:
@@ -456,9 +461,7 @@ class CudaDevice:
 
             pynvml.nvmlInit()
             # By UUID: NVML counts all GPUs, CUDA only the visible ones.
-            uuid = self._driver.call(DeviceError, self._driver.api.cuDeviceGetUuid, self._device).bytes.hex()
-            name = f"GPU-{uuid[:8]}-{uuid[8:12]}-{uuid[12:16]}-{uuid[16:20]}-{uuid[20:]}"
-            handle = pynvml.nvmlDeviceGetHandleByUUID(name.encode())
+            handle = pynvml.nvmlDeviceGetHandleByUUID(self._uuid().encode())
             return {
                 "sm_clock_mhz": int(pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)),
                 "memory_clock_mhz": int(pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_MEM)),

@@ -237,6 +237,7 @@ class HipDevice:
             ),
             memory=int(read.totalGlobalMem),
             l2=int(read.l2CacheSize),
+            identity="" if is_host_runtime() else f"HIP-{int(read.pciBusID):02x}-{int(read.pciDeviceID):02x}",
         )
 
     @property

@@ -12,6 +12,7 @@ from r3cc.devices import open_device
 from r3cc.devices.base import PAGE, Device, DeviceError, DeviceUnavailable, Properties, Range
 from r3cc.errors import R3Error
 from r3cc.farm.process import Line, open_line
+from r3cc.farm.turn import DeviceTurn
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
 from r3cc.replay.model import Status
@@ -76,6 +77,7 @@ def main() -> None:
 
 def _serve(line: Line, device: Device) -> None:
     session: ReplaySession | None = None
+    turn = DeviceTurn(device.properties.identity)
     while True:
         request = line.receive()
         if isinstance(request, (OpenSession, Probe)):
@@ -84,14 +86,16 @@ def _serve(line: Line, device: Device) -> None:
                     session = _open(device, request, line)
                 else:
                     assert session is not None, "a probe before its session"
-                    session.probe()
+                    with turn.taken(line):
+                        session.probe()
             except (DeviceError, R3Error) as error:
                 line.answer(_refusal(error))
                 return
             line.answer(Ready(device.properties, device.readings(), session.room))
         elif isinstance(request, Job):
             assert session is not None, "a job before its session"
-            measured = session.measure(request)
+            with turn.taken(line):
+                measured = session.measure(request)
             line.answer(measured)
             if measured.device_lost:
                 return

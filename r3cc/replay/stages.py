@@ -12,6 +12,8 @@ class Stage(enum.StrEnum):
 
     PREPARE = "prepare"
     """Opening the device, reading the recording."""
+    TURN = "turn"
+    """Another process of R3 measures on the device."""
     RESTORE = "restore"
     LOAD = "load"
     LAUNCH = "launch"
