@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from r3cc.errors import R3Error
 from r3cc.store.index import Index
-from r3cc.store.pack import DamagedRecord, PackReader
+from r3cc.store.pack import DamagedRecord, PackReader, Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,14 +25,31 @@ ZERO_KEY = bytes(KEY_SIZE)
 """Stands for a chunk of zero bytes, which is never stored."""
 
 CACHE_BYTES = 256 << 20
+LARGEST_CACHED = CACHE_BYTES // 4
 OPEN_PACKS = 64
-READERS = 8
-PARALLEL_ABOVE = 16
-"""Chunks of an image from which on several threads decompress it."""
+READERS = 16
+BATCH = 16
+"""Chunks that a thread reads at a time; parts of images that have more are read by several threads."""
+
+Bytes: TypeAlias = "npt.NDArray[np.uint8]"
+
+
+class _Piece(NamedTuple):
+    """What is wanted of a chunk."""
+
+    key: bytes
+    size: int
+    """Of the whole chunk."""
+    start: int
+    """Of what is wanted."""
+    target: Bytes
 
 
 class ChunkReader:
-    """Reads content by key; keeps packs open and the last chunks in memory; safe to use from several threads."""
+    """Reads content by key; keeps packs open and the last chunks in memory; safe to use from several threads.
+
+    Chunks of large parts of images go from the pack to where they are wanted, past that memory: it would not hold them.
+    """
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -44,61 +63,54 @@ class ChunkReader:
         """Content of a chunk; raises R3Error when no pack has it intact."""
         return self._content(_key_bytes(key))
 
-    def image(self, key: str, size: int) -> npt.NDArray[np.uint8]:
+    def image(self, key: str, size: int) -> Bytes:
         """A memory image of ``size`` bytes as a new writable array; raises R3Error when a chunk is missing."""
+        return self.part(key, size, 0, size)
+
+    def part(self, key: str, size: int, start: int, length: int) -> Bytes:
+        """Bytes [start, start + length) of a memory image of ``size`` bytes, as a new writable array."""
         import numpy as np  # here, for its import would double the start-up time of the verbs that read no memory
 
-        image = np.empty(size, np.uint8)
-        if size:
-            self.read_image(key, image.data)
-        return image
-
-    def read_image(self, key: str, out: memoryview) -> None:
-        """Write a memory image into ``out``, whose length is the image's size in bytes."""
-        out = out.cast("B")
-        keys = self.chunk_keys(key, len(out))
-        parts = [out[start : start + CHUNK_SIZE] for start in range(0, len(out), CHUNK_SIZE)]
-        if len(keys) <= PARALLEL_ABOVE:
-            for chunk, part in zip(keys, parts, strict=True):
-                self._fill(chunk, part)
-        else:
-            list(self._readers.map(self._fill, keys, parts))
-
-    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
-        """Bytes [start, start + length) of a memory image of ``size`` bytes, as a new writable array."""
-        import numpy as np  # as in image
-
-        keys = self.chunk_keys(key, size)
         out = np.empty(length, np.uint8)
-        chunks = range(start // CHUNK_SIZE, -(-(start + length) // CHUNK_SIZE))
-
-        def fill(number: int) -> None:
-            begin = number * CHUNK_SIZE
-            end = min(begin + CHUNK_SIZE, size)
-            first, last = max(begin, start), min(end, start + length)
-            target = out[first - start : last - start]
-            if keys[number] == ZERO_KEY:
-                target[:] = 0
-            else:
-                content = np.frombuffer(self._chunk(keys[number], end - begin), np.uint8)
-                target[:] = content[first - begin : last - begin]
-
-        if len(chunks) <= PARALLEL_ABOVE:
-            for number in chunks:
-                fill(number)
-        else:
-            list(self._readers.map(fill, chunks))
+        self.read_part(key, size, start, out)
         return out
+
+    def read_part(self, key: str, size: int, start: int, out: Bytes) -> None:
+        """Fill ``out`` with what a memory image of ``size`` bytes holds from ``start`` on."""
+        pieces = list(self._pieces(key, size, start, out))
+        if len(pieces) <= BATCH:
+            for piece in pieces:
+                self._copy(piece)
+            return
+        places = self._index.places({piece.key for piece in pieces} - {ZERO_KEY})
+        batches = [pieces[at : at + BATCH] for at in range(0, len(pieces), BATCH)]
+        list(self._readers.map(self._decompress, batches, repeat(places)))
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """Keys of the chunks that make up an image of ``size`` bytes, in order."""
+        keys = self._chunk_list(key, size)
+        count = -(-size // CHUNK_SIZE)
+        return [keys[number * KEY_SIZE : (number + 1) * KEY_SIZE] for number in range(count)]
+
+    def _chunk_list(self, key: str, size: int) -> bytes:
+        """Keys of an image's chunks, one behind the other."""
         count = -(-size // CHUNK_SIZE)
         if _key_bytes(key) == ZERO_KEY:
-            return [ZERO_KEY] * count
+            return bytes(KEY_SIZE * count)
         keys = self.blob(key)
         if len(keys) != count * KEY_SIZE:
             raise R3Error(f"the memory image {key} has {len(keys) // KEY_SIZE} chunks, {size} bytes need {count}")
-        return [keys[start : start + KEY_SIZE] for start in range(0, len(keys), KEY_SIZE)]
+        return keys
+
+    def _pieces(self, key: str, size: int, start: int, out: Bytes) -> Iterator[_Piece]:
+        keys = self._chunk_list(key, size)
+        end = start + len(out)
+        for number in range(start // CHUNK_SIZE, -(-end // CHUNK_SIZE)):
+            begin = number * CHUNK_SIZE
+            chunk_end = min(begin + CHUNK_SIZE, size)
+            first, last = max(begin, start), min(chunk_end, end)
+            chunk = keys[number * KEY_SIZE : (number + 1) * KEY_SIZE]
+            yield _Piece(chunk, chunk_end - begin, first - begin, out[first - start : last - start])
 
     def close(self) -> None:
         """Close the packs and forget the chunks."""
@@ -108,8 +120,25 @@ class ChunkReader:
             self._cache.clear()
             self._cached = 0
 
-    def _fill(self, key: bytes, part: memoryview) -> None:
-        part[:] = bytes(len(part)) if key == ZERO_KEY else self._chunk(key, len(part))
+    def _copy(self, piece: _Piece) -> None:
+        if piece.key == ZERO_KEY:
+            piece.target.fill(0)
+        else:
+            content = memoryview(self._chunk(piece.key, piece.size))
+            piece.target.data[:] = content[piece.start : piece.start + len(piece.target)]
+
+    def _decompress(self, pieces: Sequence[_Piece], places: Mapping[bytes, tuple[Path, Record]]) -> None:
+        """Fill whole chunks in place; what is not, and what cannot be read where it stood, as a single one."""
+        for piece in pieces:
+            place = places.get(piece.key) if len(piece.target) == piece.size else None
+            if place is None:
+                self._copy(piece)
+                continue
+            path, record = place
+            try:
+                self._pack(path).read_content(record, piece.target)
+            except (DamagedRecord, OSError):
+                self._copy(piece)
 
     def _chunk(self, key: bytes, size: int) -> bytes:
         content = self._content(key)
@@ -155,7 +184,7 @@ class ChunkReader:
             return reader
 
     def _keep(self, key: bytes, content: bytes) -> None:
-        if key not in self._cache and len(content) <= CHUNK_SIZE:
+        if key not in self._cache and len(content) <= LARGEST_CACHED:
             self._cache[key] = content
             self._cached += len(content)
         while self._cached > CACHE_BYTES:

@@ -10,7 +10,7 @@ import contextlib
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ VERSION = 1
 """Raise it whenever the tables change: an index of another version is made anew."""
 
 LOCK_TIMEOUT_S = 120.0
+
+_KEYS_AT_ONCE = 512
+"""Chunks that one query looks for."""
 
 SCHEMA = """
 CREATE TABLE packs (
@@ -122,6 +125,22 @@ class Index:
             "SELECT recording, stem, offset, chunks.size FROM chunks JOIN packs USING (pack) WHERE key = ?", (key,)
         )
         return [(self._path(row[0], row[1]), Record(RecordType.CHUNK, key, row[2], row[3])) for row in rows]
+
+    def places(self, keys: Collection[bytes]) -> dict[bytes, tuple[Path, Record]]:
+        """One place of each of many chunks; those that stand nowhere are left out."""
+        packs = {state.pack: self._path(state.recording, state.stem) for state in self.packs()}
+        found: dict[bytes, tuple[Path, Record]] = {}
+        wanted = list(keys)
+        for at in range(0, len(wanted), _KEYS_AT_ONCE):
+            some = wanted[at : at + _KEYS_AT_ONCE]
+            marks = ",".join("?" * len(some))
+            rows = self._rows(f"SELECT key, pack, offset, size FROM chunks WHERE key IN ({marks})", tuple(some))
+            found |= {
+                key: (packs[pack], Record(RecordType.CHUNK, key, offset, size))
+                for key, pack, offset, size in rows
+                if pack in packs
+            }
+        return found
 
     def _refresh(self) -> None:
         files = self._files()

@@ -9,9 +9,14 @@ import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import xxhash
 import zstandard
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 MAGIC = b"R3PK"
 _SEARCHED = 1 << 20
@@ -128,6 +133,16 @@ class PackReader:
         if content_key(content) != record.key:
             raise DamagedRecord("its content does not have its key")
         return content
+
+    def read_content(self, record: Record, out: npt.NDArray[np.uint8]) -> None:
+        """Fill ``out`` with uncompressed content of its length, checked against its key; raises DamagedRecord."""
+        payload = os.pread(self._file, record.size, record.offset + HEADER.size)
+        try:
+            written = self._decompressor().stream_reader(payload).readinto(out)
+        except zstandard.ZstdError as error:
+            raise DamagedRecord(f"its payload cannot be decompressed: {error}") from None
+        if written != len(out) or content_key(out.data) != record.key:
+            raise DamagedRecord("its content does not have its key")
 
     def _decompressor(self) -> zstandard.ZstdDecompressor:
         if not hasattr(self._own, "decompressor"):

@@ -172,10 +172,10 @@ class Store(Closing):
         with self._explained():
             return self._chunks.part(key, size, start, length)
 
-    def read_image(self, key: str, out: memoryview) -> None:
-        """Write a memory image into ``out`` (pinned memory, say), whose length is the image's size."""
+    def read_part(self, key: str, size: int, start: int, out: npt.NDArray[np.uint8]) -> None:
+        """Fill ``out`` (pinned memory, say) with what a memory image of ``size`` bytes holds from ``start`` on."""
         with self._explained():
-            self._chunks.read_image(key, out)
+            self._chunks.read_part(key, size, start, out)
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """Keys of an image's 256 KiB chunks, in order: equal keys are equal content."""

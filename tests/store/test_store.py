@@ -167,13 +167,13 @@ def test_memory_images_round_trip(tmp_path_factory: pytest.TempPathFactory, runs
         assert store.image(key, len(content)).tobytes() == content
         out = np.zeros(len(content), np.uint8)
         if content:
-            store.read_image(key, out.data)
+            store.read_part(key, len(content), 0, out)
         assert out.tobytes() == content
 
 
-@pytest.mark.parametrize("threads", [0, 1000], ids=["many", "one"])
-def test_parts_of_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    monkeypatch.setattr("r3cc.store.images.PARALLEL_ABOVE", threads)
+@pytest.mark.parametrize("batch", [1, 2, 1000], ids=["single", "pairs", "one thread"])
+def test_parts_of_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr("r3cc.store.images.BATCH", batch)
     content = np.random.default_rng(1).integers(0, 256, 5 * CHUNK_SIZE + 1001, np.uint8)
     content[CHUNK_SIZE : 2 * CHUNK_SIZE] = 0
     with Store.create(tmp_path / "s") as store:
@@ -188,6 +188,49 @@ def test_parts_of_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thre
             part = store.part(key, len(content), start, length)
             assert part.tobytes() == content[start : start + length].tobytes()
         assert not store.part("0" * 32, 300_000, 1000, 290_000).any()
+
+
+@pytest.mark.parametrize("harm", ["flipped", "missing"])
+def test_a_large_part_with_a_bad_chunk_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    monkeypatch.setattr("r3cc.store.images.BATCH", 2)
+    content = np.random.default_rng(1).integers(0, 256, 7 * CHUNK_SIZE, np.uint8)
+    with Store.create(tmp_path / "s") as store:
+        pack = PackWriter(add_recording(store.path) / "node1-1-1.r3pack")
+        first = pack.size
+        key = pack.image(content.tobytes())
+        if harm == "flipped":
+            damage(pack.path, first + 40 + CHUNK_SIZE // 2)
+            words = "does not have its key"
+        else:
+            keys = store.chunk_keys(key, len(content))
+            key = pack.chunk(b"".join([*keys[:4], b"\1" * 16, *keys[5:]]))
+            words = "is in none of the store's packs"
+        with pytest.raises(R3Error, match=words):
+            store.part(key, len(content), 0, len(content))
+
+
+def test_a_chunk_damaged_in_one_pack_is_read_from_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("r3cc.store.images.BATCH", 2)
+    content = np.random.default_rng(1).integers(0, 256, 7 * CHUNK_SIZE, np.uint8)
+    with Store.create(tmp_path / "s") as store:
+        folder = add_recording(store.path)
+        packs = [PackWriter(folder / f"node1-{number}-1.r3pack") for number in (1, 2)]
+        keys = {pack.image(content.tobytes()) for pack in packs}
+        for number, pack in enumerate(packs):  # each has another chunk damaged, so that neither is whole
+            damage(pack.path, number * 3 * (40 + CHUNK_SIZE) + 1000)
+        (key,) = keys
+        assert store.part(key, len(content), 0, len(content)).tobytes() == content.tobytes()
+
+
+def damage(path: Path, offset: int) -> None:
+    """Flip a bit."""
+    with path.open("r+b") as file:
+        file.seek(offset)
+        (byte,) = file.read(1)
+        file.seek(offset)
+        file.write(bytes([byte ^ 1]))
 
 
 def test_an_image_named_by_the_zero_key_is_zero(small_store: Store) -> None:
