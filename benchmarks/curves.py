@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from r3cc.tune.library import seeds as first_tried
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
 from r3cc.tune.search import noise_of
+from r3cc.tune.side_by_side import Rounds
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent
 
@@ -176,7 +178,7 @@ def search(
         journal = Curve(log)
         plan: KernelPlan = subject.choice.plan
         allowance = Allowance(budget, None if math.isinf(until) else until)
-        KernelRun(plan, state, evaluator, journal, Silent(), allowance).until_stopped()
+        KernelRun(plan, state, evaluator, journal, Silent(), allowance, Rounds(evaluator, count(1))).until_stopped()
     best = state.incumbents[-1].evaluation.candidate if state.incumbents else Candidate()
     return Run(seed, journal.curve, best)
 

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 BASELINE_PLAN = TimingPlan(samples=8, held_out=True)
 """The baseline is measured once, and everything is compared with it."""
 
-_Depth = tuple[bool, bool, int]
+_Depth = tuple[bool, bool, int, int]
 ALL_CUDA = "cuda:*"
 """Every GPU of one model: ratios to a baseline beside them may be compared."""
 _MeasureKey = tuple[str, LaunchConfiguration, _Depth, frozenset[int]]
@@ -253,7 +253,7 @@ class LocalEvaluator(Closing):
 
 def _depth(plan: TimingPlan) -> _Depth:
     """What tells one measurement of a candidate from another."""
-    return plan.held_out, plan.perturbed, plan.samples
+    return plan.held_out, plan.perturbed, plan.samples, plan.repetition
 
 
 def devices_of(device: str) -> list[str]:

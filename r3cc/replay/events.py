@@ -168,6 +168,22 @@ class Incumbent(Event, frozen=True, tag="incumbent"):
     ratio: float
 
 
+class Compared(Event, frozen=True, tag="compared"):
+    """Proposal ``n``, the incumbent less some of its changes, was measured beside it."""
+
+    kernel: str
+    n: int
+    against: int
+    """The incumbent."""
+    ratio: Interval | None
+    """Time of ``n`` over that of ``against``, with 99.8 % confidence.
+
+    None where ``n`` failed when measured again, and where both are the very same code.
+    """
+    slower: bool
+    """By more than noise: what it lacks is needed."""
+
+
 class Stop(Event, frozen=True, tag="stop"):
     """A kernel's search ends, and why: budget, time, plateau, floor or exhausted. An interrupted one has none."""
 
@@ -243,7 +259,20 @@ class End(Event, frozen=True, tag="end"):
 
 
 AnyEvent = (
-    Begin | Session | Baseline | Grant | Proposal | Lost | Answer | Incumbent | Stop | Final | Part | Result | End
+    Begin
+    | Session
+    | Baseline
+    | Grant
+    | Proposal
+    | Lost
+    | Answer
+    | Incumbent
+    | Compared
+    | Stop
+    | Final
+    | Part
+    | Result
+    | End
 )
 
 

@@ -220,3 +220,5 @@ class TimingPlan(msgspec.Struct, frozen=True):
     """Validate on the held-out launches as well."""
     perturbed: bool = False
     """Validate every launch on perturbed inputs as well, with the original kernel as the reference."""
+    repetition: int = 0
+    """Tells measurements of one candidate apart: what was measured under another number is measured again."""

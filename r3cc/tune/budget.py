@@ -63,8 +63,12 @@ class Allowance(msgspec.Struct, frozen=True):
 
     def exhausted(self, evaluations: int) -> bool:
         """Whether nothing is left, not even of what is kept back for simplifying the winner."""
-        late = self.deadline is not None and self.clock() >= self.deadline + self.kept_back_s
-        return late or (self.evaluations is not None and evaluations >= self.evaluations)
+        return self.is_late or (self.evaluations is not None and evaluations >= self.evaluations)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over, that for simplifying the winner, too."""
+        return self.deadline is not None and self.clock() >= self.deadline + self.kept_back_s
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from r3cc.farm.evaluator import Evaluator
-from r3cc.replay.events import Answer, Incumbent, KernelPlan, Lost, Proposal
+from r3cc.replay.events import Answer, Compared, Incumbent, KernelPlan, Lost, Proposal
 from r3cc.replay.model import Evaluation, Race, Status, TimingPlan
 from r3cc.tune.budget import Allowance
 from r3cc.tune.by_shape import apart
@@ -15,6 +15,7 @@ from r3cc.tune.finals import RETRIES
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_search import MINIMIZE, SHAPES, Asked, Judged, KernelSearch
+from r3cc.tune.side_by_side import Comparer, Comparison, Rounds
 from r3cc.tune.simplify import simplify
 from r3cc.tune.watcher import Watcher
 
@@ -33,13 +34,16 @@ class KernelRun:
         journal: Journal,
         watcher: Watcher,
         allowance: Allowance,
+        rounds: Rounds,
     ) -> None:
+        """``rounds`` are taken on the same evaluator."""
         self._plan = plan
         self._search = search
         self._evaluator = evaluator
         self._journal = journal
         self._watcher = watcher
         self._allowance = allowance
+        self._comparer = Comparer(rounds, search.noise, lambda: allowance.is_late)
         self._in_flight: dict[Future[Evaluation], int] = {}
         self._losses: Counter[int] = Counter()
         self._exhausted = False
@@ -57,7 +61,7 @@ class KernelRun:
     def simplify(self) -> None:
         """Give each launch shape the block that serves it, and take away from the winner what it does not need."""
         apart(self._search, lambda genotype: self._judge(SHAPES, genotype))
-        simplify(self._search, lambda genotype: self._judge(MINIMIZE, genotype))
+        simplify(self._search, lambda genotype: self._judge(MINIMIZE, genotype), self._is_slower)
 
     def _take_answers(self) -> None:
         done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
@@ -84,6 +88,26 @@ class KernelRun:
         while self._in_flight:
             self._take_answers()
         return self._search.judged[asked.n if asked.repeats is None else asked.repeats]
+
+    def _is_slower(self, winner: Judged, judged: Judged) -> bool | None:
+        """Whether a candidate is slower than the winner, measured beside it; None when time is up before that."""
+        one, other = winner.evaluation, judged.evaluation
+        if _is_same(one, other):
+            found: Comparison | None = Comparison(None, slower=False)
+        else:
+            found = self._comparer.compare(one.candidate, other.candidate)
+        if found is None:
+            return None
+        self._journal.add(
+            Compared,
+            kernel=self._plan.kernel,
+            n=judged.n,
+            against=winner.n,
+            ratio=found.ratio,
+            slower=found.slower,
+        )
+        self._search.compared(judged.n, winner.n, found.slower)
+        return found.slower
 
     def _fill(self) -> None:
         while len(self._in_flight) < self._evaluator.width and self._stop_reason() is None:
@@ -129,3 +153,11 @@ class KernelRun:
         if better:
             self._journal.add(Incumbent, n=n, kernel=kernel, ratio=ratio)
         self._watcher.evaluated(self._plan, evaluation, ratio)
+
+
+def _is_same(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two candidates run the very same code in the same way."""
+    return one.object_hash is not None and (one.object_hash, one.candidate.launch) == (
+        other.object_hash,
+        other.candidate.launch,
+    )

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from r3cc.replay.events import Answer, AnyEvent, Proposal, Stop
+from r3cc.replay.events import Answer, AnyEvent, Compared, Proposal, Stop
 from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import Knob
@@ -32,7 +32,7 @@ SEED = "seed"
 SEED_EVERY = 4
 """One of so many proposals is a seed, as long as there are any that need not come first."""
 MINIMIZE = "minimize"
-"""Source of proposals that take an edit away from the incumbent."""
+"""Source of proposals that take changes away from the incumbent."""
 SHAPES = "shapes"
 """Source of proposals that restrict a block to some launch shapes."""
 REPEATS_IN_A_ROW = 200
@@ -98,6 +98,8 @@ class KernelSearch:
         """Best so far, each better than the one before."""
         self.judged: dict[int, Judged] = {}
         self.pending: dict[int, Asked] = {}
+        self.simplified: Judged | None = None
+        """What the incumbent was found to be as good as, with fewer changes; itself, where none could be spared."""
         self.stopped: str | None = None
         """Why it is over; None while it goes on."""
         self._proposer = proposer
@@ -191,6 +193,13 @@ class KernelSearch:
             self._gains.append((self.evaluations, loss))
         return loss, better
 
+    def compared(self, n: int, against: int, slower: bool) -> None:
+        """Proposal ``n``, the incumbent ``against`` less some changes, was measured beside it."""
+        if slower:
+            self.simplified = self.simplified or self.judged[against]
+        else:
+            self.simplified = self.judged[n]
+
     def is_faster(self, judged: Judged) -> bool:
         """Whether a candidate is valid, seems faster than the baseline, and is not the baseline's own code."""
         evaluation = judged.evaluation
@@ -237,5 +246,7 @@ def replay(search: KernelSearch, events: Iterable[AnyEvent]) -> None:
             search.repeat(event.n, event.source, Genotype.of(event.genotype))
         elif isinstance(event, Answer):
             search.tell(event.n, event.evaluation)
+        elif isinstance(event, Compared):
+            search.compared(event.n, event.against, event.slower)
         elif isinstance(event, Stop):
             search.stopped = event.reason

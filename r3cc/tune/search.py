@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 
 import msgspec
 
@@ -39,6 +40,7 @@ from r3cc.tune.proposers import (
     knob_proposer,
     r3_proposer,
 )
+from r3cc.tune.side_by_side import Rounds
 from r3cc.tune.space import Space
 from r3cc.tune.unit import Unit
 from r3cc.tune.watcher import Watcher
@@ -110,6 +112,7 @@ class Tuner:
         self._clock = clock
         self._budget = Budget(limits, journal, [target.plan for target in targets], self._units, clock)
         self._open = OpenEvaluators()
+        self._rounds = count(1)
         self._spent: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
         """Seconds by kernel or unit and field of ``Spent``."""
 
@@ -292,7 +295,8 @@ class Tuner:
     ) -> tuple[KernelRun, str]:
         """Go on within an allowance; why it ended."""
         self._watcher.kernel_begins(plan, search.evaluations, allowance)
-        run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance)
+        rounds = Rounds(evaluator, self._rounds)
+        run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance, rounds)
         return run, run.until_stopped()
 
     def _end(self, plan: KernelPlan, search: KernelSearch, run: KernelRun, reason: str) -> None:

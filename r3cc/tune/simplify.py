@@ -1,41 +1,89 @@
-"""The winner without what it does not need: shorter changes are easier to read, and likelier to serve elsewhere."""
+"""The winner without what it does not need: shorter changes are easier to read, and likelier to serve elsewhere.
+
+Changes are taken away in groups, the pipeline's edits first, and a group that is needed is taken apart in halves. What
+is left is always compared with the winner as it was found, measured again beside it, so that small losses do not add up
+and the luck of the draw that made it the winner does not count.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from r3cc.replay.model import Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Judged, KernelSearch
 
 AS_GOOD = 2
-"""Times the noise within which candidates count as equally fast: the best one was lucky, others may not have been."""
+"""Times the noise within which candidates count as equally fast that were not measured beside one another."""
+CLEARLY = 8
+"""Times the noise by which a single look is enough to call a candidate slower."""
 Judge = Callable[[Genotype], Judged | None]
 """Evaluates a genotype; None when there is no budget left for it."""
+IsSlower = Callable[[Judged, Judged], bool | None]
+"""Whether the second is slower than the first by more than noise, measured beside it; None when it is too late."""
+Group = tuple[int, ...]
+"""Places of changes in a genotype, edits before knobs."""
 
 
-def simplify(search: KernelSearch, judge: Judge) -> None:
-    """Take changes away from the incumbent, the last ones first, as long as it stays as fast within noise."""
+def simplify(search: KernelSearch, judge: Judge, is_slower: IsSlower) -> None:
+    """Take changes away from the incumbent as long as what is left is as fast within noise."""
     if not search.incumbents:
         return
-    current = search.incumbents[-1]
-    for part in reversed(range(size(current.genotype))):
-        judged = judge(without(current.genotype, part))
-        if judged is None:
-            return
-        if as_good(search, judged):
-            current = judged
+    winner = search.incumbents[-1]
+    verdicts: dict[int, bool | None] = {}
+    taken: Group = ()
+    groups = _groups(winner.genotype)
+    while groups:
+        group = groups.pop(0)
+        less = (*taken, *group)
+        if len(less) < size(winner.genotype):
+            judged = judge(without(winner.genotype, *less))
+            if judged is None:
+                return
+            if judged.n not in verdicts:
+                verdicts[judged.n] = _seems_slower(search, winner, judged) or is_slower(winner, judged)
+            if verdicts[judged.n] is None:
+                return
+            if not verdicts[judged.n]:
+                taken = less
+                continue
+        groups = [*_halves(group), *groups] if len(group) > 1 else groups
+
+
+def _seems_slower(search: KernelSearch, winner: Judged, judged: Judged) -> bool:
+    """Whether one look is enough to say that a candidate is worse."""
+    ratio = judged.evaluation.ratio
+    if judged.evaluation.status is not Status.OK or ratio is None:
+        return True
+    return math.log(ratio.low) > winner.loss + CLEARLY * search.noise
+
+
+def _groups(genotype: Genotype) -> list[Group]:
+    """Edits and knobs apart; halves where there is one kind alone."""
+    edits = tuple(range(len(genotype.edits)))
+    knobs = tuple(range(len(edits), size(genotype)))
+    return [edits, knobs] if edits and knobs else _halves(edits or knobs)
+
+
+def _halves(group: Group) -> list[Group]:
+    middle = len(group) // 2
+    return [half for half in (group[:middle], group[middle:]) if half]
 
 
 def simplest(search: KernelSearch) -> Judged | None:
-    """The smallest genotype as fast as the incumbent within noise; None without an incumbent."""
-    if not search.incumbents:
-        return None
+    """What was found to be left of the incumbent; where nothing was, the smallest genotype that seems as good.
+
+    None without an incumbent.
+    """
+    if search.simplified is not None or not search.incumbents:
+        return search.simplified
     good = [judged for judged in search.judged.values() if as_good(search, judged)]
     return min(good, key=lambda judged: (size(judged.genotype), judged.loss, judged.n))
 
 
 def as_good(search: KernelSearch, judged: Judged) -> bool:
-    """Whether a candidate is valid and as fast as the incumbent within noise, and faster than the baseline."""
+    """Whether a candidate is valid and seems as fast as the incumbent within noise, and faster than the baseline."""
     return search.is_faster(judged) and judged.loss <= search.best_loss + AS_GOOD * search.noise
 
 
@@ -44,10 +92,10 @@ def size(genotype: Genotype) -> int:
     return len(genotype.edits) + len(genotype.knobs)
 
 
-def without(genotype: Genotype, part: int) -> Genotype:
-    """A genotype less its ``part``-th change; edits come before knobs."""
-    knob = part - len(genotype.edits)
+def without(genotype: Genotype, *parts: int) -> Genotype:
+    """A genotype less some of its changes, by their places; edits come before knobs."""
+    first = len(genotype.edits)
     return Genotype(
-        tuple(edit for at, edit in enumerate(genotype.edits) if at != part),
-        tuple(pair for at, pair in enumerate(genotype.knobs) if at != knob),
+        tuple(edit for at, edit in enumerate(genotype.edits) if at not in parts),
+        tuple(pair for at, pair in enumerate(genotype.knobs, first) if at not in parts),
     )

@@ -109,6 +109,9 @@ def test_equal_objects_are_measured_once(evaluator, monkeypatch):
     found = [evaluate(evaluator, Candidate(f"default<O3>{',verify' * count}"), plan) for count in range(3)]
     assert len({each.object_hash for each in found}) == 1
     assert sum(asked.values()) == 1
+    again = evaluate(evaluator, Candidate("default<O3>"), TimingPlan(warmups=0, samples=4, repetition=1))
+    assert again.status is Status.OK
+    assert sum(asked.values()) == 2
 
 
 def test_closing_cancels_what_waits(tmp_path):

@@ -162,7 +162,7 @@ class SyntheticEvaluator:
         outcome = self._model(candidate)
         if isinstance(outcome, Status):
             return Evaluation(candidate, outcome, message="as the model says")
-        ratio = self._interval(candidate, outcome, plan.samples)
+        ratio = self._interval(candidate, outcome, plan)
         scaled = Interval(*(BASELINE_NS * value for value in (ratio.median, ratio.low, ratio.high)), ratio.samples)
         baseline = Interval(BASELINE_NS, BASELINE_NS * 0.99, BASELINE_NS * 1.01, plan.samples)
         return Evaluation(
@@ -175,9 +175,10 @@ class SyntheticEvaluator:
             launches=1,
         )
 
-    def _interval(self, candidate: Candidate, true_ratio: float, samples: int) -> Interval:
+    def _interval(self, candidate: Candidate, true_ratio: float, plan: TimingPlan) -> Interval:
         """Median and its interval of noisy samples, with outliers; equal calls give equal ones."""
-        rng = np.random.RandomState(_hash(f"{candidate.id} {self._seed} {samples}"))
+        samples, again = plan.samples, f" {plan.repetition}" if plan.repetition else ""
+        rng = np.random.RandomState(_hash(f"{candidate.id} {self._seed} {samples}{again}"))
         drawn = true_ratio * np.exp(rng.normal(0, self._noise, samples))
         drawn = np.sort(np.where(rng.rand(samples) < 0.01, drawn * 1.3, drawn))
         half = int(np.ceil(0.98 * np.sqrt(samples)))
