@@ -215,12 +215,16 @@ class RegionChange(msgspec.Struct, frozen=True):
 
 
 class Part(Event, frozen=True, tag="part"):
-    """The winner measured without one of its changes: what the change buys."""
+    """The winner measured without one of its changes, or one of its levels: what that buys."""
 
     kernel: str
     change: str
-    """As in the result's ``changes``."""
+    """As in the result's ``changes``; empty for a level."""
     evaluation: Evaluation
+    level: str = ""
+    """Pipeline, codegen, launch or specialisation; empty for a change."""
+    ratio: Interval | None = None
+    """Time without it over the winner's, measured beside each other; None where it is not valid without."""
 
 
 class Spent(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
-"""What a winner's changes buy, one by one, and what became of the code: registers, spills, instructions."""
+"""What a winner's levels and changes buy, one by one, and what became of the code: registers, spills, instructions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -12,14 +13,22 @@ from r3cc.report.shapes import Restriction, SingleWinner, line, restricted, rest
 
 
 class PartReport(msgspec.Struct, frozen=True):
-    """One change of a winner."""
+    """One change of a winner, or one level."""
 
     change: str
+    """Or the level's name."""
     factor: float | None
     """Time without the change over time with it: above 1 it helps. None where the code is not valid without it."""
     low: float | None
     high: float | None
     status: str
+    share: float | None = None
+    """Of the logarithm of the speedup; None where that is not known, or inside the noise."""
+
+    @property
+    def in_noise(self) -> bool:
+        """Whether it may as well buy nothing."""
+        return self.low is not None and self.high is not None and self.low <= 1 <= self.high
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -35,6 +44,9 @@ class Explanation(msgspec.Struct, frozen=True):
     after: dict[str, int]
     single_winner: SingleWinner | None = None
     """Where launch shapes disagree."""
+    levels: tuple[PartReport, ...] = ()
+    """What is lost without each; empty where one level is all of it. Their shares need not add up to one: what levels
+    do together only is in both or in none."""
     restriction: Restriction | None = None
     """Where the winner's block is for some launch shapes alone."""
 
@@ -59,24 +71,33 @@ def _explanation(result: Result, name: str, events: Sequence[AnyEvent]) -> Expla
         demangled=name,
         changes=result.changes,
         speedup=result.speedup,
-        parts=tuple(_part(event, result) for event in own if isinstance(event, Part)),
+        parts=tuple(_part(event, result) for event in own if isinstance(event, Part) and not event.level),
         before=baseline,
         after=finals[-1].resources if finals else {},
         single_winner=single_winner(result.kernel, events),
+        levels=tuple(_part(event, result) for event in own if isinstance(event, Part) and event.level),
         restriction=restricted(result.kernel, events),
     )
 
 
 def _part(part: Part, result: Result) -> PartReport:
-    ratio, speedup = part.evaluation.ratio, result.speedup
-    if part.evaluation.status is not Status.OK or ratio is None or speedup is None:
-        return PartReport(part.change, None, None, None, part.evaluation.status)
-    return PartReport(
-        part.change,
-        ratio.median * speedup.median,
-        ratio.low * speedup.median,
-        ratio.high * speedup.median,
-        part.evaluation.status,
+    what, status, ratio = part.level or part.change, part.evaluation.status, _ratio(part, result)
+    if status is not Status.OK or ratio is None:
+        return PartReport(what, None, None, None, status)
+    found = PartReport(what, ratio.median, ratio.low, ratio.high, status)
+    whole = math.log(result.speedup.median) if result.speedup is not None else 0.0
+    if found.in_noise or whole <= 0:
+        return found
+    return msgspec.structs.replace(found, share=math.log(ratio.median) / whole)
+
+
+def _ratio(part: Part, result: Result) -> Interval | None:
+    """Time without the part over the winner's. Logs of before have both against the baseline, in other processes."""
+    against, speedup = part.evaluation.ratio, result.speedup
+    if part.ratio is not None or against is None or speedup is None:
+        return part.ratio
+    return Interval(
+        against.median * speedup.median, against.low * speedup.low, against.high * speedup.high, against.samples
     )
 
 
@@ -85,8 +106,9 @@ def lines(explanation: Explanation) -> list[str]:
     speedup = explanation.speedup
     gained = f": {speedup.median:.3f}x [{speedup.low:.3f}, {speedup.high:.3f}]" if speedup is not None else ""
     found = [f"{explanation.demangled}{gained}"]
-    for part in explanation.parts:
-        found.append(f"  {part.change}: {_worth(part)}")
+    found += [f"  {part.change}: {_worth(part)}" for part in explanation.levels]
+    indent = "    " if explanation.levels else "  "
+    found += [f"{indent}{part.change}: {_worth(part)}" for part in explanation.parts]
     if not explanation.parts:
         found += [f"  {change}: all of it" for change in explanation.changes]
     for name in sorted(explanation.before.keys() | explanation.after.keys()):
@@ -102,6 +124,6 @@ def lines(explanation: Explanation) -> list[str]:
 def _worth(part: PartReport) -> str:
     if part.factor is None:
         return f"needed: without it the candidate is a {part.status}"
-    assert part.low is not None and part.high is not None
-    doubt = " (inside the noise)" if part.low <= 1 <= part.high else ""
-    return f"{part.factor:.3f}x [{part.low:.3f}, {part.high:.3f}]{doubt}"
+    share = f", {part.share:.0%} of it" if part.share is not None else ""
+    doubt = " (inside the noise)" if part.in_noise else ""
+    return f"{part.factor:.3f}x [{part.low:.3f}, {part.high:.3f}]{share}{doubt}"

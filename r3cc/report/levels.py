@@ -1,26 +1,14 @@
-"""What each level of the search gave: the winner beside what is left without one level, as far as the log has it."""
+"""What each level of the search gave: measured, or the winner beside what is left without one level in the log."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from r3cc.replay.events import Answer, AnyEvent, Proposal, Result
-from r3cc.replay.model import Candidate, Status
-
-LEVELS: Mapping[str, str] = {
-    "source": "variant",
-    "pipeline": "pipeline",
-    "codegen": "codegen",
-    "launch": "launch",
-    "specialisation": "specialisation",
-}
-"""Level and the candidate's field that holds it."""
-
-
-OF_PIPELINE = "mllvm:unroll-threshold-default"
-"""An option that stands for what the text of an edited ``default<O3>`` cannot say: it belongs to the pipeline."""
+from r3cc.replay.events import Answer, AnyEvent, Part, Proposal, Result
+from r3cc.replay.levels import levels_of, uses, without_level
+from r3cc.replay.model import Candidate, Interval, Status
 
 
 class LevelShare(msgspec.Struct, frozen=True):
@@ -28,11 +16,14 @@ class LevelShare(msgspec.Struct, frozen=True):
 
     level: str
     gain: float
-    """Time without the level over the winner's, both as the search saw them; above 1 it helps."""
+    """Time without the level over the winner's; above 1 it helps."""
     exact: bool
     """The log has the winner less this level; else it is the best candidate of the log that leaves the level alone."""
     proposal: int | None
-    """That candidate's number; None: the baseline."""
+    """That candidate's number; None: the baseline, or no candidate of the search."""
+    measured: Interval | None = None
+    """The gain, where the winner was measured again beside itself without the level; else it is as the search saw it,
+    which says nothing of noise."""
 
 
 def level_shares(kernel: str, events: Sequence[AnyEvent]) -> tuple[LevelShare, ...]:
@@ -44,25 +35,29 @@ def level_shares(kernel: str, events: Sequence[AnyEvent]) -> tuple[LevelShare, .
     winner = next((ratio for candidate, _, ratio in seen if candidate == result.candidate), None)
     if winner is None:
         return ()
-    used = [field for field in LEVELS.values() if _uses(result.candidate, field)]
+    measured = {
+        each.level: each.ratio
+        for each in events
+        if isinstance(each, Part) and each.kernel == kernel and each.level and each.ratio is not None
+    }
     return tuple(
-        _share(level, field, result.candidate, winner, seen) for level, field in LEVELS.items() if field in used
+        _measured(level, measured[level]) if level in measured else _share(level, result.candidate, winner, seen)
+        for level in levels_of(result.candidate)
     )
 
 
-def levels_of(candidate: Candidate) -> tuple[str, ...]:
-    """The levels at which a candidate differs from the baseline."""
-    return tuple(level for level, field in LEVELS.items() if _uses(candidate, field))
+def _measured(level: str, ratio: Interval) -> LevelShare:
+    return LevelShare(level, ratio.median, True, None, ratio)
 
 
 def _share(
-    level: str, field: str, winner: Candidate, ratio: float, seen: Sequence[tuple[Candidate, int | None, float]]
+    level: str, winner: Candidate, ratio: float, seen: Sequence[tuple[Candidate, int | None, float]]
 ) -> LevelShare:
-    less = _without(winner, field)
+    less = without_level(winner, level)
     for candidate, number, without in seen:
         if candidate == less:
             return LevelShare(level, without / ratio, True, number)
-    others = [each for each in seen if not _uses(each[0], field)]
+    others = [each for each in seen if not uses(each[0], level)]
     _, number, without = min(others, key=lambda each: each[2])
     return LevelShare(level, without / ratio, False, number)
 
@@ -78,20 +73,3 @@ def _seen(kernel: str, events: Sequence[AnyEvent]) -> list[tuple[Candidate, int 
             candidate = asked.get(event.n, event.evaluation.candidate)
             found.append((candidate, event.n, event.evaluation.ratio.median))
     return found
-
-
-def _uses(candidate: Candidate, field: str) -> bool:
-    return hasattr(candidate, field) and _without(candidate, field) != candidate
-
-
-def _without(candidate: Candidate, field: str) -> Candidate:
-    """The candidate with one level as the baseline has it."""
-    of_pipeline = tuple(option for option in candidate.codegen if option[0] == OF_PIPELINE)
-    others = tuple(option for option in candidate.codegen if option[0] != OF_PIPELINE)
-    match field:
-        case "codegen":
-            return msgspec.structs.replace(candidate, codegen=of_pipeline)
-        case "pipeline":
-            return msgspec.structs.replace(candidate, pipeline=None, codegen=others)
-        case _:
-            return msgspec.structs.replace(candidate, **{field: getattr(Candidate(), field)})

@@ -15,12 +15,13 @@ import msgspec
 from r3cc import __version__
 from r3cc.errors import R3Error, UsageError
 from r3cc.replay.events import Answer, AnyEvent, Begin, Proposal, Session, read_log
+from r3cc.replay.levels import levels_of
 from r3cc.replay.model import Candidate, Interval, Status
 from r3cc.report import charts, commands, table
 from r3cc.report.archive import Archive, RemixReport, proposers_of, remix_report
 from r3cc.report.bench import BenchReport, lines
 from r3cc.report.explain import Explanation, explain
-from r3cc.report.levels import LevelShare, level_shares, levels_of
+from r3cc.report.levels import LevelShare, level_shares
 from r3cc.report.search import KernelReport, SearchReport, search_report
 from r3cc.store import Store
 from r3cc.store.demangle import base_name
@@ -307,10 +308,15 @@ def _answers(kernel: str, events: Sequence[AnyEvent]) -> list[tuple[int, str, fl
 
 
 def _level_chart(levels: Sequence[LevelShare]) -> charts.Forest | None:
-    rows = [
-        (each.level, Interval(each.gain, min(1.0, each.gain), max(1.0, each.gain), 1), each.exact) for each in levels
-    ]
+    rows = [(each.level, *_gain(each)) for each in levels]
     return charts.forest(rows, charts.NARROW, charts.NARROW_LABEL) if rows else None
+
+
+def _gain(share: LevelShare) -> tuple[Interval, bool]:
+    """A level's gain with what is known of its noise, and whether it counts."""
+    if share.measured is not None:
+        return share.measured, not share.measured.low <= 1 <= share.measured.high
+    return Interval(share.gain, min(1.0, share.gain), max(1.0, share.gain), 1), share.exact
 
 
 def _parts_chart(explanation: Explanation | None) -> charts.Forest | None:

@@ -1,39 +1,68 @@
-"""What each change of a winner buys: the winner is measured once more without it."""
+"""What each level and each change of a winner buys: the winner is measured once more beside itself without them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import Part
-from r3cc.replay.model import TimingPlan
+from r3cc.replay.levels import levels_of, without_level
+from r3cc.replay.model import Candidate, Evaluation, Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import SearchSpace
+from r3cc.tune.knobs import BLOCK, BLOCK_BY_SHAPE, BLOCK_FOR
+from r3cc.tune.side_by_side import Rounds, quotients, together
 from r3cc.tune.simplify import size, without
 
 MOST_PARTS = 12
 """Changes of a winner that are measured; minimised winners have fewer."""
-TIMING = TimingPlan(warmups=3, samples=8)
+ROUNDS = 4
 
 
 def measure_parts(
     kernel: str,
     space: SearchSpace,
     winner: Genotype,
-    opened: Callable[[], Evaluator],
+    rounds: Callable[[], Rounds],
     emit: Callable[[Part], None],
 ) -> None:
-    """Judge the winner less each of its changes in turn; a winner of one change needs no telling."""
-    count = min(size(winner), MOST_PARTS)
-    if count < 2:
+    """Judge the winner less each of its levels and changes, all in the same rounds; a single change is all of it."""
+    whole = space.candidate(winner)
+    levels = levels_of(whole)
+    parts = [(level, "", _less(space, winner, level)) for level in levels if len(levels) > 1]
+    if size(winner) > 1:
+        less = [without(winner, part) for part in range(min(size(winner), MOST_PARTS))]
+        parts += [("", _change(space, winner, each, part), space.candidate(each)) for part, each in enumerate(less)]
+    if not parts:
         return
-    less = [without(winner, part) for part in range(count)]
-    evaluator = opened()
-    futures = [evaluator.submit(space.candidate(genotype), TIMING) for genotype in less]
-    evaluations = [future.result() for future in futures]
-    for part, genotype, evaluation in zip(range(count), less, evaluations, strict=True):
-        emit(Part(at=time.time(), kernel=kernel, change=_change(space, winner, genotype, part), evaluation=evaluation))
+    measured = rounds().measure((whole, *(candidate for _, _, candidate in parts)), ROUNDS)
+    of_winner, *of_parts = zip(*measured, strict=True)
+    for (level, change, _), found in zip(parts, of_parts, strict=True):
+        evaluation = _first_failure(found) or found[0]
+        ratio = together(quotients(list(zip(of_winner, found, strict=True))))
+        valid = evaluation.status is Status.OK
+        emit(
+            Part(
+                at=time.time(),
+                kernel=kernel,
+                level=level,
+                change=change,
+                evaluation=evaluation,
+                ratio=ratio if valid else None,
+            )
+        )
+
+
+def _less(space: SearchSpace, winner: Genotype, level: str) -> Candidate:
+    """The winner as the baseline is at one level. Other levels' options that follow the block follow the recorded."""
+    if level != "launch":
+        return without_level(space.candidate(winner), level)
+    keys = (BLOCK, BLOCK_FOR, BLOCK_BY_SHAPE)
+    return space.candidate(Genotype(winner.edits, tuple(pair for pair in winner.knobs if pair[0] not in keys)))
+
+
+def _first_failure(found: Sequence[Evaluation]) -> Evaluation | None:
+    return next((each for each in found if each.status not in (Status.OK, Status.WORKER_LOST)), None)
 
 
 def _change(space: SearchSpace, winner: Genotype, less: Genotype, part: int) -> str:

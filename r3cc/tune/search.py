@@ -31,7 +31,7 @@ from r3cc.tune.kernel_run import KernelRun
 from r3cc.tune.kernel_search import Judged, KernelSearch, SearchSpace, replay
 from r3cc.tune.knob_space import KnobSpace
 from r3cc.tune.library import seeds
-from r3cc.tune.opened import OpenEvaluators
+from r3cc.tune.opened import FreshEvaluators, OpenEvaluators
 from r3cc.tune.proposers import (
     O3Proposer,
     Proposer,
@@ -51,6 +51,8 @@ FEWEST_FOR_A_UNIT = 6
 """Evaluations below which a unit's module-scope values are not searched."""
 LEAST_FOR_A_UNIT_S = 20.0
 """Seconds below which they are not: the finals, over every recorded kernel, take longer than that."""
+MOST_STANDING_BY = 24
+"""Processes that are started ahead for finals, over all kernels: each takes memory."""
 LIMITS = ("budget", "time")
 """Reasons to stop that more of it would lift."""
 MIN_NOISE = 0.002
@@ -196,11 +198,12 @@ class Tuner:
             evaluator, search = self._opened(subject)
             if isinstance(search, KernelSearch) and not search.stopped:
                 with self._timed(plan, "search_s"):
+                    self._stand_by(subject, len(subjects))
                     run, reason = self._advance(plan, search, evaluator, self._budget.exploration(plan))
                     if reason not in LIMITS:
                         self._end(plan, search, run, reason)
                 self._budget.explored(self._spent[plan.kernel]["search_s"])
-            self._open.keep_for(plan.kernel, len(subjects) + max(PROCESSES))
+            self._open.keep_for(plan.kernel, len(subjects) + sum(PROCESSES))
             self._reckon(plan)
 
     def _tune(self, subject: Subject) -> Result:
@@ -210,6 +213,7 @@ class Tuner:
             evaluator, search = self._opened(subject)
             if isinstance(search, KernelSearch) and not search.stopped:
                 with self._timed(plan, "search_s"):
+                    self._stand_by(subject, 1)
                     self._end(plan, search, *self._advance(plan, search, evaluator, self._allowance(plan, search)))
         if isinstance(search, Evaluation):
             why = f"the baseline could not be replayed: {search.status}: {search.message}"
@@ -219,12 +223,25 @@ class Tuner:
         with self._timed(plan, "finals_s"):
             return self._finals(subject, search, chosen)
 
+    def _stand_by(self, subject: Subject, searches: int) -> None:
+        """Let the processes of the subject's finals start while it is searched: later, everything waits for them.
+
+        So many searches do so; only where there is room for all of theirs.
+        """
+        count, kernel = sum(PROCESSES), subject.plan.kernel
+        if count * searches <= MOST_STANDING_BY and self._open.room(kernel) >= (1 + count) * searches:
+            self._fresh(subject).start(count)
+
+    def _fresh(self, subject: Subject) -> FreshEvaluators:
+        """What the subject's finals are measured with."""
+        if subject.open_finals is None:
+            return self._open.fresh(subject.plan.kernel, subject.open_search)
+        return self._open.instead(subject.plan.kernel, subject.open_finals)
+
     def _finals(self, subject: Subject, search: KernelSearch, chosen: Sequence[Judged]) -> Result:
         plan = subject.plan
-        open_finals = subject.open_finals or self._open.fresh(plan.kernel, subject.open_search)
-        if subject.open_finals:
-            self._open.drop(plan.kernel)
-        result = decide(plan, search, search.baseline, chosen, open_finals, self._journal.append)
+        with self._fresh(subject) as fresh:
+            result = decide(plan, search, search.baseline, chosen, fresh, self._journal.append)
         if result.n is not None:
             winner = search.judged[result.n].genotype
             measure_parts(plan.kernel, subject.space, winner, lambda: self._evaluator(subject), self._journal.append)
