@@ -9,6 +9,7 @@ from r3cc.tune.blocks import dimensions
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.launch_optimizer import LaunchOptimizer, Setting
+from r3cc.tune.library import first_edits
 from r3cc.tune.mutation import EditSampler
 from r3cc.tune.space import Space
 
@@ -38,14 +39,15 @@ class Arm(Protocol):
 
 
 class PipelineArm:
-    """Edits to the pipeline, by an evolution strategy."""
+    """Edits to the pipeline: known ones in their order, then an evolution strategy."""
 
     name = "pipeline"
 
     def __init__(self, space: Space, seed: int, width: int) -> None:
         from r3cc.tune.nevergrad_optimizers import PipelineOptimizer  # seconds: only where it searches
 
-        self._optimizer = PipelineOptimizer(EditSampler(space.base, space.vocabulary), seed, width)
+        sampler = EditSampler(space.base, space.vocabulary)
+        self._optimizer = PipelineOptimizer(sampler, seed, width, first_edits(space))
 
     def ask(self, best: Genotype) -> Asked:
         """Other edits."""

@@ -1,4 +1,4 @@
-"""Edits that a search tries first: what the pass-ordering literature found to pay on GPUs, and O3 itself."""
+"""Edits that a search tries first: what was measured, or the pass-ordering literature found, to pay on GPUs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ UNROLL = Anchor("loop-unroll", 1)
 LATE = Anchor("alignment-from-assumptions", 1)
 EARLY = Anchor("speculative-execution", 1)
 
-SEEDS: tuple[Edits, ...] = (
-    (),
+MEASURED: tuple[Edits, ...] = (
+    (Insert(Anchor("early-cse", 2), "structurizecfg", Level.FUNCTION, "skip-uniform-regions"),),
+    (Insert(Anchor("inline", 1), "attributor-cgscc", Level.CGSCC),),
+    (
+        Insert(Anchor("libcalls-shrinkwrap", 1), "loop-unroll", Level.FUNCTION),
+        Insert(Anchor("loop-sink", 1), "lnicm", Level.LOOP_MSSA),
+    ),
+)
+"""What gained on an H200: a stencil's branches and inlining, and a loop nest of a hydrodynamics code."""
+LITERATURE: tuple[Edits, ...] = (
     (Change(UNROLL, "O3;partial;runtime;upperbound"),),
     (Change(UNROLL, "O3;no-partial;no-runtime"),),
     (Insert(LATE, "loop-unroll", Level.FUNCTION, "O3;partial;runtime"), Insert(LATE, "gvn", Level.FUNCTION)),
@@ -29,13 +37,15 @@ SEEDS: tuple[Edits, ...] = (
     (Drop(Anchor("loop-vectorize", 1)), Drop(Anchor("slp-vectorizer", 1))),
     (Drop(Anchor("simple-loop-unswitch", 1)), Drop(Anchor("jump-threading", 1)), Drop(Anchor("jump-threading", 2))),
 )
-"""In the order in which they are tried. The first is ``default<O3>``, so no search ends below it."""
-
-
-PRESET_SEEDS = tuple((Preset(name),) for name in PRESETS)
+FIRST: tuple[Edits, ...] = (*MEASURED, *LITERATURE, *((Preset(name),) for name in PRESETS))
+"""In the order in which they are tried."""
 
 
 def seeds(space: Space) -> tuple[Genotype, ...]:
-    """The seeds that a space can take, LLVM's own pipelines after ``default<O3>`` first."""
-    ordered: tuple[Edits, ...] = (SEEDS[0], *PRESET_SEEDS, *SEEDS[1:])
-    return tuple(Genotype(edits) for edits in ordered if all(map(space.takes, edits)))
+    """What is tried at the recorded launch: ``default<O3>`` as it is, so that no search ends below it."""
+    return tuple(Genotype(edits) for edits in ((),) if all(map(space.takes, edits)))
+
+
+def first_edits(space: Space) -> tuple[Edits, ...]:
+    """Edits to try before any are made up, of those that a space can take."""
+    return tuple(edits for edits in FIRST if all(map(space.takes, edits)))

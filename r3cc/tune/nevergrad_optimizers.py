@@ -25,19 +25,20 @@ from r3cc.tune.mutation import EditSampler
 
 Told = Callable[[float], None]
 """Tells the optimizer the loss of what it asked for."""
-POPULATION = 24
-OFFSPRINGS = 8
-RECOMBINATION = 0.4
+POPULATION, OFFSPRINGS, RECOMBINATION = 10, 2, 0.6
+"""Small and greedy: a kernel's pipeline gets tens of evaluations, not thousands."""
 
 
 class PipelineOptimizer:
-    """An evolution strategy whose individuals are edit lists, starting from no edit."""
+    """An evolution strategy whose individuals are edit lists; ``first`` are asked before any others."""
 
-    def __init__(self, sampler: EditSampler, seed: int, width: int) -> None:
+    def __init__(self, sampler: EditSampler, seed: int, width: int, first: Sequence[Edits] = ()) -> None:
         strategy = ng.optimizers.EvolutionStrategy(
             popsize=POPULATION, offsprings=OFFSPRINGS, recombination_ratio=RECOMBINATION
         )
         self._seeded = _Seeded(strategy, _EditList(sampler), seed, width)
+        for edits in reversed(first):  # what is suggested last is asked first
+            self._seeded.suggest(edits)
 
     def ask(self) -> tuple[Told, Edits]:
         """An edit list, and how to tell its loss."""
@@ -95,6 +96,10 @@ class _Seeded:
         """The loss of a candidate; finite, since nevergrad clips what is not."""
         with self._own_numpy():
             self._optimizer.tell(asked, loss)
+
+    def suggest(self, value: Any) -> None:
+        """Ask for this before anything else."""
+        self._optimizer.suggest(value)
 
     def adopt(self, value: Any, loss: float) -> None:
         """The loss of a value that was not asked for."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OPENING = {"launch": 12}
 """Turns that an arm has before the others have theirs: the launch's settings are the likeliest to matter."""
-TURNS = {"launch": 6, "pipeline": 4, "knobs": 4}
+TURNS = {"launch": 6, "pipeline": 6, "knobs": 4}
 """How often each arm has its turn beside the others."""
 STUBBORN = 6
 """Repeated candidates in a row after which another arm gets the turn."""

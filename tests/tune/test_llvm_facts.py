@@ -12,7 +12,7 @@ import pytest
 from r3cc.errors import R3Error
 from r3cc.llvm import Passes
 from r3cc.tune.edits import BasePipeline
-from r3cc.tune.library import PRESET_SEEDS, SEEDS, seeds
+from r3cc.tune.library import FIRST, first_edits
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.space import Space
 from tests.tune.llvm_opt import KERNEL, find_opt, o3_text
@@ -41,10 +41,10 @@ def test_the_base_is_the_text_of_the_target(facts: LLVMFacts) -> None:
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "cpu"])
-def test_every_seed_serves_on_every_target(facts: LLVMFacts, device: str) -> None:
+def test_every_known_edit_serves_on_every_target(facts: LLVMFacts, device: str) -> None:
     target = facts.target(INFO, device)
     space = Space(target.base, target.vocabulary, (), describe(), [])
-    assert len(seeds(space)) == len(SEEDS) + len(PRESET_SEEDS)
+    assert first_edits(space) == FIRST
 
 
 def test_a_kernel_is_described(facts: LLVMFacts, tmp_path: Path) -> None:
