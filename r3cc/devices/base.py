@@ -213,6 +213,10 @@ class Device(Protocol):
         """Give an allocation back."""
         ...
 
+    def staging(self, size: int) -> npt.NDArray[np.uint8]:
+        """Host memory of ``size`` bytes for many uploads. The device may give the same memory every time."""
+        ...
+
     def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
         """Copy contiguous bytes from the host; ``data`` may change afterwards."""
         ...
@@ -238,6 +242,10 @@ class Device(Protocol):
 
     def differences(self, left: int, right: int, size: int) -> list[Range]:
         """Ranges in which two memories differ: offsets, in merged pages of ``PAGE`` bytes."""
+        ...
+
+    def count_differences(self, left: int, right: int, size: int) -> int:
+        """Bytes in which two memories differ."""
         ...
 
     def load(self, path: Path) -> Code:

@@ -6,7 +6,7 @@ import ctypes
 import enum
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +245,10 @@ class CpuDevice:
         """Free what ``allocate`` gave."""
         del self._allocations[address]
 
+    def staging(self, size: int) -> npt.NDArray[np.uint8]:
+        """Plain host memory."""
+        return np.empty(size, np.uint8)
+
     def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
         """Copy in."""
         if len(data):
@@ -271,10 +275,13 @@ class CpuDevice:
     def differences(self, left: int, right: int, size: int) -> list[Range]:
         """Compare in place, a block of pages at a time."""
         flags = bytearray()
-        for start in range(0, size, _BLOCK):
-            length = min(_BLOCK, size - start)
-            flags += page_flags(_view(left + start, length), _view(right + start, length))
+        for mine, other in _blocks(left, right, size):
+            flags += page_flags(mine, other)
         return merge_pages(flags, size)
+
+    def count_differences(self, left: int, right: int, size: int) -> int:
+        """Compare in place."""
+        return sum(int(np.count_nonzero(mine != other)) for mine, other in _blocks(left, right, size))
 
     def load(self, path: Path) -> CpuCode:
         """Load a shared object made from a lowered module."""
@@ -306,6 +313,12 @@ class CpuDevice:
 
 
 _BLOCK = 1 << 24
+
+
+def _blocks(left: int, right: int, size: int) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
+    for start in range(0, size, _BLOCK):
+        length = min(_BLOCK, size - start)
+        yield _view(left + start, length), _view(right + start, length)
 
 
 def _view(address: int, size: int) -> npt.NDArray[np.uint8]:

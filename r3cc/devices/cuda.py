@@ -33,6 +33,10 @@ from r3cc.devices.pinned import HOST, PinnedMemory
 _PAGE_THREADS = 256
 _MOST_BLOCKS = 8192
 """Blocks of kernels that work page by page."""
+_COUNTER = 8
+"""Bytes of a count on the device."""
+_PINNED_FROM = 64 << 20
+"""Bytes of memory for uploads from which on it is pinned."""
 _SWEEPS = 3
 """Memory read to empty the L2 cache, in its sizes: its replacement is not strictly by age."""
 _SWEEP_BLOCKS = 512
@@ -217,10 +221,14 @@ class CudaDevice:
         self._zeros: int | None = None
         """What ``flush_l2`` reads."""
         self._flags = (0, 0)
-        """Scratch of ``differences``: address and size."""
+        """Scratch of ``differences`` and its count: address and size."""
+        self._staging = np.empty(0, np.uint8)
+        self._staging_address = 0
+        """Of pinned memory; 0 where it is none."""
         text = resources.files("r3cc.devices").joinpath("kernels.ptx").read_bytes()
         self._own_code = CudaCode(self._driver, text + b"\0")
         self._differences = self._own_code.function("r3_differences")
+        self._count_differences = self._own_code.function("r3_count_differences")
         self._copy_pages = self._own_code.function("r3_copy_pages")
         self._nothing = self._own_code.function("r3_nothing")
         self._hold = self._own_code.function("r3_hold")
@@ -383,6 +391,29 @@ class CudaDevice:
         """Free what ``allocate`` gave."""
         self._driver.call(DeviceError, self._driver.api.cuMemFree, address)
 
+    def staging(self, size: int) -> npt.NDArray[np.uint8]:
+        """Pinned memory where there is much to upload, which pays for making it; kept for the next time."""
+        if size < _PINNED_FROM:
+            return np.empty(size, np.uint8)
+        if size > len(self._staging):
+            self._release_staging()
+            self._staging = self._pinned_memory(size)
+        return self._staging[:size]
+
+    def _pinned_memory(self, size: int) -> npt.NDArray[np.uint8]:
+        try:
+            address = int(self._driver.call(OutOfDeviceMemory, self._driver.api.cuMemHostAlloc, size, 0))
+        except OutOfDeviceMemory:  # the host limits what may be locked: then it is slower
+            return np.empty(size, np.uint8)
+        self._staging_address = address
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+    def _release_staging(self) -> None:
+        self._staging = np.empty(0, np.uint8)
+        if self._staging_address:
+            self._driver.call(DeviceError, self._driver.api.cuMemFreeHost, self._staging_address)
+            self._staging_address = 0
+
     def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
         """Copy from the host; returns when ``data`` may change."""
         if len(data):
@@ -419,6 +450,15 @@ class CudaDevice:
         flags = self._flags_buffer(pages)
         self._differences.launch(_page_geometry(pages), _words(left, right, size, flags))
         return merge_pages(self.download(flags, pages), size)
+
+    def count_differences(self, left: int, right: int, size: int) -> int:
+        """Count on the device."""
+        if size == 0:
+            return 0
+        total = self._flags_buffer(_COUNTER)
+        self.fill(total, 0, _COUNTER)
+        self._count_differences.launch(_page_geometry(-(-size // PAGE)), _words(left, right, size, total))
+        return int.from_bytes(self.download(total, _COUNTER), "little")
 
     def _flags_buffer(self, pages: int) -> int:
         address, held = self._flags
@@ -480,5 +520,6 @@ class CudaDevice:
             else:
                 call(DeviceError, api.cuMemAddressFree, held.address, held.size)
         self._reservations.clear()
+        self._release_staging()
         self._own_code.unload()
         call(DeviceError, api.cuDevicePrimaryCtxRelease, self._device)

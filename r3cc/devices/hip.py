@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -330,6 +330,10 @@ class HipDevice:
         """Free what ``allocate`` gave."""
         self.runtime.call(DeviceError, "hipFree", address)
 
+    def staging(self, size: int) -> npt.NDArray[np.uint8]:
+        """Plain host memory."""
+        return np.empty(size, np.uint8)
+
     def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:
         """Copy from the host; returns when ``data`` may change."""
         if len(data):
@@ -366,10 +370,20 @@ class HipDevice:
     def differences(self, left: int, right: int, size: int) -> list[Range]:
         """Compare on the host, a block of pages at a time."""
         flags = bytearray()
+        for mine, other in self._blocks(left, right, size):
+            flags += page_flags(mine, other)
+        return merge_pages(flags, size)
+
+    def count_differences(self, left: int, right: int, size: int) -> int:
+        """Compare on the host."""
+        return sum(int(np.count_nonzero(mine != other)) for mine, other in self._blocks(left, right, size))
+
+    def _blocks(
+        self, left: int, right: int, size: int
+    ) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
         for start in range(0, size, _BLOCK):
             length = min(_BLOCK, size - start)
-            flags += page_flags(self._host_copy(left + start, length), self._host_copy(right + start, length))
-        return merge_pages(flags, size)
+            yield self._host_copy(left + start, length), self._host_copy(right + start, length)
 
     def load(self, path: Path) -> HipCode:
         """Load a code object."""

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What replay runs on the device itself: finding the pages in which two memories differ, so that checking
-// never crosses the bus, copying scattered pages in one launch, sweeping the L2 cache, and holding the device
-// while work is queued, so that a timed launch does not wait for the host. kernels.ptx is this file, compiled
-// once by hand; the driver makes machine code of it at load:
+// What replay runs on the device itself: finding the pages in which two memories differ and counting the
+// bytes, so that checking never crosses the bus, copying scattered pages in one launch, sweeping the L2
+// cache, and holding the device while work is queued, so that a timed launch does not wait for the host.
+// kernels.ptx is this file, compiled once by hand; the driver makes machine code of it at load:
 //   clang++ -O3 --cuda-device-only --cuda-gpu-arch=sm_75 --cuda-feature=+ptx63 -S kernels.cu -o kernels.ptx
 
 constexpr unsigned kPage = 4096;
@@ -39,6 +39,46 @@ extern "C" __global__ void r3_differences(const unsigned char *left, const unsig
     if (threadIdx.x == 0)
       flags[page] = any != 0;
   }
+}
+
+// How many bytes of a word are not zero.
+static __device__ unsigned nonzero_bytes(unsigned word) {
+  word |= word >> 4;
+  word |= word >> 2;
+  word |= word >> 1;
+  return __popc(word & 0x01010101u);
+}
+
+static __device__ unsigned different_bytes(const unsigned char *left, const unsigned char *right,
+                                           unsigned long long bytes) {
+  const bool aligned =
+      ((reinterpret_cast<unsigned long long>(left) | reinterpret_cast<unsigned long long>(right)) &
+       (kVector - 1)) == 0;
+  if (aligned && bytes >= kVector) {
+    const uint4 a = *reinterpret_cast<const uint4 *>(left);
+    const uint4 b = *reinterpret_cast<const uint4 *>(right);
+    return nonzero_bytes(a.x ^ b.x) + nonzero_bytes(a.y ^ b.y) + nonzero_bytes(a.z ^ b.z) +
+           nonzero_bytes(a.w ^ b.w);
+  }
+  unsigned different = 0;
+  for (unsigned long long i = 0; i < bytes && i < kVector; ++i)
+    different += left[i] != right[i];
+  return different;
+}
+
+// Adds to total the bytes in which two memories differ. Whole warps, a page a block at a time.
+extern "C" __global__ void r3_count_differences(const unsigned char *left, const unsigned char *right,
+                                                unsigned long long size, unsigned long long *total) {
+  unsigned long long found = 0;
+  for (unsigned long long page = blockIdx.x; page * kPage < size; page += gridDim.x) {
+    const unsigned long long at = page * kPage + threadIdx.x * kVector;
+    if (at < size)
+      found += different_bytes(left + at, right + at, size - at);
+  }
+  for (unsigned distance = 16; distance > 0; distance /= 2)
+    found += __shfl_down_sync(0xffffffffu, found, distance);
+  if (threadIdx.x % 32 == 0 && found != 0)
+    atomicAdd(total, found);
 }
 
 static __device__ void copy(unsigned char *to, const unsigned char *from, unsigned long long bytes) {

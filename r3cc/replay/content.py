@@ -18,7 +18,7 @@ from r3cc.store.images import CHUNK_SIZE
 Bytes = npt.NDArray[np.uint8]
 Result = TypeVar("Result")
 
-WINDOW = 64 << 20
+WINDOW = 32 << 20
 """Bytes that are read, uploaded or compared at a time; a multiple of every element's size."""
 
 _READERS = 8
@@ -45,6 +45,10 @@ class Content(Protocol):
         """Some of them; the array is not to be changed."""
         ...
 
+    def read_into(self, part: Range, out: Bytes) -> None:
+        """Some of them, written to memory of as many bytes."""
+        ...
+
     def chunks(self) -> Iterator[Chunk]:
         """What is known of them without reading them, in order."""
         ...
@@ -64,6 +68,10 @@ class Held:
     def read(self, part: Range) -> Bytes:
         """A view."""
         return self._data[part.address : part.end]
+
+    def read_into(self, part: Range, out: Bytes) -> None:
+        """A copy."""
+        out[:] = self._data[part.address : part.end]
 
     def chunks(self) -> Iterator[Chunk]:
         """None."""
@@ -85,7 +93,13 @@ class Recorded:
 
     def read(self, part: Range) -> Bytes:
         """From the source."""
-        return self._source.part(self._key, self._size, part.address, part.size)
+        out = np.empty(part.size, np.uint8)
+        self.read_into(part, out)
+        return out
+
+    def read_into(self, part: Range, out: Bytes) -> None:
+        """From the source."""
+        self._source.read_part(self._key, self._size, part.address, out)
 
     def chunks(self) -> Iterator[Chunk]:
         """As the recording has them."""
@@ -114,16 +128,25 @@ class Layout:
         for offset, content in self._placed:
             if Range(offset, content.size).holds(part):
                 return content.read(Range(part.address - offset, part.size))
-        out = np.zeros(part.size, np.uint8)
-        for each in self._filled:
-            common = _common(each, part)
-            out[common.address - part.address : common.end - part.address] = self._value
+        out = np.empty(part.size, np.uint8)
+        self.read_into(part, out)
+        return out
+
+    def read_into(self, part: Range, out: Bytes) -> None:
+        """Put together from what lies there."""
+        if not any(Range(offset, content.size).holds(part) for offset, content in self._placed):
+            self._fill(part, out)
         for offset, content in self._placed:
             common = _common(Range(offset, content.size), part)
             if common.size:
-                piece = content.read(Range(common.address - offset, common.size))
-                out[common.address - part.address : common.end - part.address] = piece
-        return out
+                place = out[common.address - part.address : common.end - part.address]
+                content.read_into(Range(common.address - offset, common.size), place)
+
+    def _fill(self, part: Range, out: Bytes) -> None:
+        out.fill(0)
+        for each in self._filled:
+            common = _common(each, part)
+            out[common.address - part.address : common.end - part.address] = self._value
 
     def chunks(self) -> Iterator[Chunk]:
         """Of the contents."""
@@ -137,6 +160,13 @@ def windows(size: int) -> list[Range]:
     return [Range(start, min(WINDOW, size - start)) for start in range(0, size, WINDOW)]
 
 
+def in_windows(parts: Iterable[Range]) -> Iterator[Range]:
+    """The parts, cut into windows."""
+    for part in parts:
+        for window in windows(part.size):
+            yield Range(part.address + window.address, window.size)
+
+
 def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:
     """What ``work`` makes of each window, several at a time, in order."""
     parts = windows(size)
@@ -146,19 +176,30 @@ def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:
         return list(pool.map(work, parts))
 
 
-def read_ahead(content: Content, parts: Iterable[Range]) -> Iterator[tuple[Range, Bytes]]:
-    """Windows of the parts with their bytes, in order; the next ones are read while one is used."""
-    reading: deque[tuple[Range, Future[Bytes]]] = deque()
-    with ThreadPoolExecutor(_AHEAD) as pool:
-        for part in parts:
-            for window in windows(part.size):
-                piece = Range(part.address + window.address, window.size)
-                reading.append((piece, pool.submit(content.read, piece)))
-                if len(reading) > _AHEAD:
-                    first, data = reading.popleft()
-                    yield first, data.result()
-        for last, data in reading:
-            yield last, data.result()
+def read_ahead(
+    content: Content, parts: Iterable[Range], memory: Callable[[int], Bytes]
+) -> Iterator[tuple[Range, Bytes]]:
+    """Windows of the parts with their bytes, in order; the next ones are read while one is used.
+
+    ``memory`` gives host memory of a size in bytes; in it the bytes are until the next window is asked for.
+    """
+    pieces = list(in_windows(parts))
+    if not pieces:
+        return
+    size, count = max(piece.size for piece in pieces), min(_AHEAD + 1, len(pieces))
+    held = memory(size * count)
+    free = deque(held[size * number : size * (number + 1)] for number in range(count))
+    reading: deque[tuple[Range, Bytes, Future[None]]] = deque()
+    with ThreadPoolExecutor(count) as pool:
+        for piece in [*pieces, None]:
+            while reading and (piece is None or not free):
+                first, buffer, read = reading.popleft()
+                read.result()
+                yield first, buffer[: first.size]
+                free.append(buffer)
+            if piece is not None:
+                buffer = free.popleft()
+                reading.append((piece, buffer, pool.submit(content.read_into, piece, buffer[: piece.size])))
 
 
 def _common(left: Range, right: Range) -> Range:

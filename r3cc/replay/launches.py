@@ -35,8 +35,8 @@ class LaunchSource(Protocol):
         """A memory image of ``size`` bytes."""
         ...
 
-    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
-        """Bytes [start, start + length) of such an image: large ones are never held whole."""
+    def read_part(self, key: str, size: int, start: int, out: npt.NDArray[np.uint8]) -> None:
+        """Fill ``out`` with what such an image holds from ``start`` on: large ones are never held whole."""
         ...
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
@@ -62,9 +62,9 @@ class StoreLaunches:
         """A memory image from the store's packs."""
         return self._opened().image(key, size)
 
-    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+    def read_part(self, key: str, size: int, start: int, out: npt.NDArray[np.uint8]) -> None:
         """A part of it."""
-        return self._opened().part(key, size, start, length)
+        self._opened().read_part(key, size, start, out)
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """As the store has them."""
@@ -96,9 +96,9 @@ class SomeLaunches(msgspec.Struct, frozen=True):
         """The other source's."""
         return self.source.image(key, size)
 
-    def part(self, key: str, size: int, start: int, length: int) -> npt.NDArray[np.uint8]:
+    def read_part(self, key: str, size: int, start: int, out: npt.NDArray[np.uint8]) -> None:
         """The other source's."""
-        return self.source.part(key, size, start, length)
+        self.source.read_part(key, size, start, out)
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """The other source's."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
 from r3cc.devices.pinned import HOST
 from r3cc.replay.compare import Area, Magnitude, Piece, magnitude_of
-from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_window, read_ahead, windows
+from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_window, in_windows, read_ahead
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
@@ -56,6 +56,10 @@ class Image(Protocol):
 
     def differences(self, address: int) -> list[Range]:
         """Where memory at ``address`` differs from the image."""
+        ...
+
+    def count_differences(self, address: int) -> int:
+        """Bytes in which memory at ``address`` differs from the image."""
         ...
 
     def read(self, part: Range) -> Bytes:
@@ -97,7 +101,7 @@ class DeviceImage:
         self._size = content.size
         self._address = device.allocate(self._size)
         new, known = places.settle(content, self._address)
-        for part, data in read_ahead(content, new):
+        for part, data in read_ahead(content, new, device.staging):
             device.upload(self._address + part.address, data)
         for part, source in known:
             device.copy(self._address + part.address, source, part.size)
@@ -120,6 +124,10 @@ class DeviceImage:
         """Compare on the device."""
         return self._device.differences(address, self._address, self._size)
 
+    def count_differences(self, address: int) -> int:
+        """Count on the device."""
+        return self._device.count_differences(address, self._address, self._size)
+
     def read(self, part: Range) -> Bytes:
         """Download a part."""
         return np.frombuffer(self._device.download(self._address + part.address, part.size), np.uint8)
@@ -134,10 +142,8 @@ class HostImage:
 
     def restore(self, address: int, ranges: Iterable[Range]) -> None:
         """Upload."""
-        for part in ranges:
-            for window in windows(part.size):
-                place = part.address + window.address
-                self._device.upload(address + place, self.read(Range(place, window.size)))
+        for part, data in read_ahead(self._content, ranges, self._device.staging):
+            self._device.upload(address + part.address, data)
 
     def restorer(self, ranges: Sequence[Range]) -> Callable[[int], None]:
         """Few uploads."""
@@ -145,14 +151,27 @@ class HostImage:
 
     def differences(self, address: int) -> list[Range]:
         """Upload a window at a time and compare there."""
-        buffer = self._device.allocate(min(WINDOW, self._content.size))
         found = []
-        for part in windows(self._content.size):
-            self._device.upload(buffer, self._content.read(part))
-            different = self._device.differences(address + part.address, buffer, part.size)
+        for part, window in self._uploaded():
+            different = self._device.differences(address + part.address, window, part.size)
             found += [Range(part.address + each.address, each.size) for each in different]
-        self._device.release(buffer)
         return found
+
+    def count_differences(self, address: int) -> int:
+        """Upload a window at a time and count there."""
+        return sum(
+            self._device.count_differences(address + part.address, window, part.size)
+            for part, window in self._uploaded()
+        )
+
+    def _uploaded(self) -> Iterator[tuple[Range, int]]:
+        """Each window of it, and where on the device it is for the moment."""
+        whole = Range(0, self._content.size)
+        buffer = self._device.allocate(min(WINDOW, whole.size))
+        for part, data in read_ahead(self._content, [whole], self._device.staging):
+            self._device.upload(buffer, data)
+            yield part, buffer
+        self._device.release(buffer)
 
     def read(self, part: Range) -> Bytes:
         """A part, not copied if it is held."""
@@ -250,6 +269,10 @@ class Block:
         if self._restore_changes is None:
             self._restore_changes = self._before.restorer(self._after.differences(address))
 
+    def changed_bytes(self, address: int) -> int:
+        """Bytes that the recorded launch changed, by freshly restored memory."""
+        return 0 if self._before is self._after else self._after.count_differences(address)
+
     def judge(self, device: Device, address: int, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
         """Compare memory with the image after the launch. What differs is restored next time, too."""
         self._strays = join_near(self._after.differences(address))
@@ -275,13 +298,13 @@ class Block:
             area.widen((part.address - area.offset, left.read(part), right.read(part)) for part in parts)
 
     def _pieces(self, device: Device, address: int, area: Area) -> Iterator[Piece]:
-        for part in clip(self._strays, Range(area.offset, area.size)):
+        for part in in_windows(clip(self._strays, Range(area.offset, area.size))):
             yield part.address - area.offset, self._after.read(part), _download(device, address, part)
 
     def _judge_outside(self, device: Device, address: int) -> Mismatch | None:
         """Bytes that differ where no area is: the kernel wrote to memory that nobody gave it."""
         count, first = 0, -1
-        for part in without(self._strays, [Range(area.offset, area.size) for area in self.areas]):
+        for part in in_windows(without(self._strays, [Range(area.offset, area.size) for area in self.areas])):
             wrong = np.flatnonzero(_download(device, address, part) != self._after.read(part))
             if len(wrong):
                 first = part.address + int(wrong[0]) if first < 0 else first
@@ -316,6 +339,10 @@ class BoundMemory:
             mismatch for address, block in self._checked for mismatch in block.judge(self._device, address, tolerances)
         ]
         return [*found, *self._unwritten]
+
+    def changed_bytes(self) -> int:
+        """Bytes that the recorded launch changed, by freshly restored memory."""
+        return sum(block.changed_bytes(address) for address, block in self._checked)
 
     def observe(self) -> list[Overlay]:
         """What a replay of the baseline left, to be given to ``widen``."""

@@ -51,11 +51,12 @@ class PerturbedLaunches:
             return self._images[key].copy()
         return self._source.image(key, size)
 
-    def part(self, key: str, size: int, start: int, length: int) -> Bytes:
+    def read_part(self, key: str, size: int, start: int, out: Bytes) -> None:
         """A part of such an image."""
         if key in self._images:
-            return self._images[key][start : start + length].copy()
-        return self._source.part(key, size, start, length)
+            out[:] = self._images[key][start : start + len(out)]
+        else:
+            self._source.read_part(key, size, start, out)
 
     def chunk_keys(self, key: str, size: int) -> list[bytes]:
         """The other source's; those of new images are not known."""

@@ -28,7 +28,6 @@ from r3cc.devices.base import (
 )
 from r3cc.devices.host_memory import available_memory
 from r3cc.replay import elements
-from r3cc.replay.content import Recorded, each_window
 from r3cc.replay.facts import FLOATS, KernelFacts
 from r3cc.replay.floor import WriteFloor
 from r3cc.replay.geometry import derive, problem
@@ -358,8 +357,8 @@ class ReplaySession:
         """A time that no kernel can have is no time, until a person has looked at it."""
         if measured.status is not Status.OK or measured.time_ns is None:
             return measured
+        changed = self._changed_by_launch()
         with self._stage(Stage.PREPARE):
-            changed = self._changed_by_launch()
             time_ns, shortest_ns = measured.time_ns.median, self._floor.shortest_ns(changed)
             if time_ns < shortest_ns:
                 self._floor.measure_again()
@@ -374,9 +373,16 @@ class ReplaySession:
         """Bytes that a launch changes, on the average of those that are timed."""
         for case in self._cases:
             if case.changed is None:
-                case.changed = _changed_bytes(self._source, case.launch)
+                case.changed = self._changed_bytes(case)
         weight = sum(case.weight for case in self._cases)
         return sum(case.weight * (case.changed or 0) for case in self._cases) / weight
+
+    def _changed_bytes(self, case: _Case) -> int:
+        self._enter(case)
+        runnable = case.runnable(self._baseline, self._baseline_function, derive(case.launch, LaunchConfiguration()))
+        with self._stage(Stage.PREPARE):
+            runnable.memory.restore()
+            return runnable.memory.changed_bytes()
 
     def _keep_arguments(self, fixed: frozenset[int]) -> None:
         """Perturbed inputs are those of one set of fixed arguments at a time: they take memory."""
@@ -546,17 +552,6 @@ class ReplaySession:
             yield
         finally:
             self._phases[stage.value] += time.perf_counter_ns() - began
-
-
-def _changed_bytes(source: LaunchSource, launch: Launch) -> int:
-    """Bytes that the recorded launch changed."""
-
-    def changed(each: Region | GlobalImage) -> int:
-        before, after = (Recorded(source, key, each.size) for key in (each.before, each.after))
-        return sum(each_window(each.size, lambda part: int(np.count_nonzero(before.read(part) != after.read(part)))))
-
-    images: list[Region | GlobalImage] = [*launch.regions, *launch.globals]
-    return sum(changed(each) for each in images if each.before != each.after)
 
 
 def _host_budget() -> int:

@@ -40,8 +40,8 @@ class MemoryLaunches:
         assert len(content) == size
         return content
 
-    def part(self, key, size, start, length):
-        return self.image(key, size)[start : start + length]
+    def read_part(self, key, size, start, out):
+        out[:] = self.image(key, size)[start : start + len(out)]
 
     def chunk_keys(self, key, size):
         content = self.image(key, size)
