@@ -51,7 +51,8 @@ class DeviceLane:
         self._closed = False
         self.properties: Properties | None = None
         """What the device is, once a worker has started."""
-        self._perturbable = True
+        self._failed: set[Stage] = set()
+        """Stages of the original kernel on other inputs than the recorded ones that it does not survive."""
         self.restarts = 0
         """Workers that were replaced."""
         self._thread = threading.Thread(target=self._run, name=f"r3 {setup.device}", daemon=True)
@@ -114,12 +115,16 @@ class DeviceLane:
         with self._lock:
             self._waiting -= 1
 
-    def close(self) -> None:
-        """Kill the worker; jobs under way are cancelled."""
+    def end(self) -> None:
+        """Kill the worker, and do not wait for its end; jobs under way are cancelled."""
         with self._lock:
             self._closed = True
             if self._worker:
                 self._worker.end()
+
+    def close(self) -> None:
+        """Kill the worker; jobs under way are cancelled."""
+        self.end()
         self._jobs.put(None)
         self._thread.join()
 
@@ -142,24 +147,29 @@ class DeviceLane:
         if failure:
             return failure
         assert self._worker is not None
-        if job.plan.perturbed and not self._perturbable:
-            job = msgspec.structs.replace(job, plan=msgspec.structs.replace(job.plan, perturbed=False))
         try:
-            measured: Measurement = self._worker.ask(job, self._setup.transfer_deadline_s)
+            measured: Measurement = self._worker.ask(self._survivable(job), self._setup.transfer_deadline_s)
         except ProcessLost as error:
-            if error.stage is Stage.REFERENCE:
-                return self._measure_unperturbed(job)
+            if error.stage in (Stage.REFERENCE, Stage.NUDGE):
+                return self._measure_without(error.stage, job)
             return self._lost(error)
-        if measured.reference_failed:
-            return self._measure_unperturbed(job)
+        if measured.reference_failed is not None:
+            return self._measure_without(measured.reference_failed, job)
         if measured.device_lost:
             self._drop()
         return measured
 
-    def _measure_unperturbed(self, job: Job) -> Measurement:
-        """The original kernel does not survive perturbed inputs: this one is judged without, as all later ones."""
+    def _survivable(self, job: Job) -> Job:
+        """The job without what the original kernel does not survive."""
+        plan = job.plan
+        if Stage.REFERENCE in self._failed:
+            plan = msgspec.structs.replace(plan, perturbed=False)
+        return msgspec.structs.replace(job, plan=plan, nudge=Stage.NUDGE not in self._failed)
+
+    def _measure_without(self, stage: Stage, job: Job) -> Measurement:
+        """The original kernel does not survive other inputs: this job is judged without, as all later ones."""
         self._drop()
-        self._perturbable = False
+        self._failed.add(stage)
         return self._measure(job)
 
     def _lost(self, error: ProcessLost) -> Measurement:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from r3cc.replay.elements import BYTES, Tolerance, floats, is_float, size_of, words
-from r3cc.replay.model import Mismatch
+from r3cc.replay.model import Allowance, Mismatch
+from r3cc.replay.sensitivity import Sensitivity, most_allowed
 
 Bytes = npt.NDArray[np.uint8]
 Piece = tuple[int, Bytes, Bytes]
@@ -63,6 +64,9 @@ class Area:
         """Largest difference between replays of the baseline, for floating-point elements."""
         self._varied: npt.NDArray[np.int64] = np.empty(0, np.int64)
         """Elements that differed between replays of the baseline."""
+        self._sensitivity: Sensitivity | None = None
+        self.unsettled = False
+        """Whether the last judgement found a mismatch that the kernel's sensitivity, not known yet, may explain."""
 
     @cached_property
     def _magnitude(self) -> Magnitude:
@@ -82,77 +86,125 @@ class Area:
                 distance = np.abs(floats(left, self.element) - floats(right, self.element))[different]
                 self.spread = max(self.spread, float(np.max(distance, initial=0.0, where=np.isfinite(distance))))
 
-    def judge(self, pieces: Iterable[Piece], tolerance: Tolerance | None) -> Mismatch | None:
-        """What is too far from the reference, None if nothing is.
+    def begin_draw(self) -> None:
+        """The baseline ran on nudged inputs: what ``feel`` gets next is what that moved."""
+        if self._sensitivity is None:
+            self._sensitivity = Sensitivity(self.element, self.size)
+        self._sensitivity.begin_draw()
+
+    def feel(self, pieces: Iterable[Piece]) -> None:
+        """Take what nudged inputs moved into the sensitivity."""
+        assert self._sensitivity is not None
+        for offset, expected, moved in pieces:
+            self._sensitivity.add(offset, expected, moved)
+
+    def judge(self, pieces: Iterable[Piece], tolerance: Tolerance | None) -> Mismatch | Allowance | None:
+        """What is too far from the reference, or would be but for the kernel's sensitivity; None if nothing is.
 
         ``pieces`` hold whole elements and everything that differs; None for ``tolerance`` wants equal bits wherever
         the baseline's own replays agreed.
         """
+        self.unsettled = False
         total = _Total()
         for offset, expected, actual in pieces:
             total = total.with_piece(self._judge_piece(offset, expected, actual, tolerance))
         if not total.different:
             return None
-        # The norm catches many small differences; it bounds nothing that the baseline's own spread exceeds.
-        norm_broken = (
-            tolerance is not None
-            and self.deterministic
-            and total.squares**0.5 > tolerance.norm * self._magnitude.norm + tolerance.floor(self._magnitude.largest)
-        )
-        if total.count == 0 and not norm_broken:
+        beyond, refused = self._norm_broken(total, tolerance)
+        if total.beyond == 0 and not beyond:
             return None
+        if total.count == 0 and not refused:
+            return Allowance(self.label, self.element, total.beyond, total.times)
+        self.unsettled = (
+            tolerance is not None
+            and tolerance.by_sensitivity
+            and self._sensitivity is None
+            and total.max_abs <= most_allowed(self.element) * self._magnitude.largest
+        )
         where = f"{self.label}+{max(total.first, 0)}"
         furthest = (each if math.isfinite(each) else None for each in (total.max_abs, total.max_rel))
         return Mismatch(where, self.element, total.count or total.different, *furthest)
+
+    def _norm_broken(self, total: _Total, tolerance: Tolerance | None) -> tuple[bool, bool]:
+        """Whether all differences together are beyond the tolerance, and beyond what the sensitivity grants, too.
+
+        The norm catches many small differences; it bounds nothing that the baseline's own spread exceeds.
+        """
+        if tolerance is None or not self.deterministic:
+            return False, False
+        distance, norm = total.squares**0.5, self._magnitude.norm
+        beyond = distance > tolerance.norm * norm + tolerance.floor(self._magnitude.largest)
+        granted = self._sensitivity.norm_allowed(norm) if self._sensitivity is not None else 0.0
+        return beyond, beyond and distance > granted
 
     def _judge_piece(self, offset: int, expected: Bytes, actual: Bytes, tolerance: Tolerance | None) -> _Total:
         different = np.flatnonzero(words(expected, self.element) != words(actual, self.element))
         first = offset // size_of(self.element)
         if not is_float(self.element):
             bad = different[~np.isin(different + first, self._varied)]
-            return _Total(len(bad), len(different), _first(offset, bad, self.element))
+            return _Total(len(bad), len(bad), len(different), _first(offset, bad, self.element))
         with np.errstate(all="ignore"):
             reference = floats(expected, self.element)[different]
             distance = np.abs(floats(actual, self.element)[different] - reference)
             same = np.isnan(reference) & np.isnan(floats(actual, self.element)[different])
+            times = np.zeros(len(different))
             if tolerance is None:
-                close = np.isin(different + first, self._varied)
+                near = close = np.isin(different + first, self._varied)
             else:
                 allowed = tolerance.floor(self._magnitude.largest) + tolerance.rtol * np.abs(reference)
+                allowed += SPREAD_MARGIN * self.spread
                 # A distance that is not a number (one NaN, unequal infinities) is never within.
-                close = same | (np.isfinite(reference) & (distance <= allowed + SPREAD_MARGIN * self.spread))
+                near = same | (np.isfinite(reference) & (distance <= allowed))
+                close = near | (np.isfinite(reference) & (distance <= self._granted(offset, expected)[different]))
+                times = distance / allowed
             bad = different[~close]
             finite = np.where(np.isfinite(distance), distance, 0.0)
             relative = finite / np.maximum(np.abs(reference), np.finfo(np.float64).tiny)
             worst = np.where(np.isfinite(distance) | same, finite, np.inf)
             return _Total(
                 len(bad),
+                int(np.count_nonzero(~near)),
                 len(different),
                 _first(offset, bad if len(bad) else different, self.element),
                 float(np.max(worst, initial=0.0)),
                 float(np.max(np.where(np.isfinite(reference), relative, 0.0), initial=0.0)),
                 float(np.sum(finite**2)),
+                float(np.max(times, initial=0.0, where=close & ~near)),
             )
+
+    def _granted(self, offset: int, expected: Bytes) -> npt.NDArray[np.float64]:
+        """Distances that the kernel's sensitivity grants to the elements of a piece."""
+        count = len(expected) // size_of(self.element)
+        if self._sensitivity is None:
+            return np.zeros(count)
+        return self._sensitivity.allowed(offset, count, self._magnitude.largest)
 
 
 class _Total(msgspec.Struct, frozen=True):
     count: int = 0
+    """Elements that are too far away whatever the kernel's sensitivity."""
+    beyond: int = 0
+    """Elements beyond their type's tolerance."""
     different: int = 0
     first: int = -1
     max_abs: float = 0.0
     max_rel: float = 0.0
     squares: float = 0.0
+    times: float = 0.0
+    """Largest distance in units of the type's tolerance, of elements that the sensitivity lets pass."""
 
     def with_piece(self, piece: _Total) -> _Total:
         """Both together; the first offset is that of the first piece with anything bad in it."""
         known = self.first >= 0 and (self.count > 0 or piece.count == 0)
         return _Total(
             self.count + piece.count,
+            self.beyond + piece.beyond,
             self.different + piece.different,
             self.first if known else piece.first,
             max(self.max_abs, piece.max_abs),
             max(self.max_rel, piece.max_rel),
             self.squares + piece.squares,
+            max(self.times, piece.times),
         )
 
 

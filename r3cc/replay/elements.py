@@ -32,6 +32,8 @@ class Tolerance(msgspec.Struct, frozen=True):
     """Relative, for the buffer's Euclidean norm."""
     absolute: bool = False
     """``atol`` is in the elements' own unit: the user gave it."""
+    by_sensitivity: bool = True
+    """Wider where the kernel itself moves further by rounding; not where the user gave a number."""
 
     def floor(self, scale: float) -> float:
         """Absolute tolerance in a buffer whose largest finite magnitude is ``scale``."""
@@ -64,6 +66,7 @@ def tolerance(element: str, numerics: Numerics, rtol: float | None, atol: float 
         atol=default.atol if atol is None else atol,
         norm=max(default.norm, rtol or 0.0) if atol is None else float("inf"),
         absolute=atol is not None,
+        by_sensitivity=False,
     )
 
 

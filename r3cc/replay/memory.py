@@ -6,7 +6,7 @@ fit, so that neither restoring nor checking crosses the bus.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Protocol
@@ -21,7 +21,7 @@ from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_wi
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
-from r3cc.replay.model import Mismatch
+from r3cc.replay.model import Allowance, Mismatch
 from r3cc.store.model import GlobalImage, Launch, Region
 
 Bytes = npt.NDArray[np.uint8]
@@ -273,12 +273,21 @@ class Block:
         """Bytes that the recorded launch changed, by freshly restored memory."""
         return 0 if self._before is self._after else self._after.count_differences(address)
 
-    def judge(self, device: Device, address: int, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
+    def judge(
+        self, device: Device, address: int, tolerances: Mapping[str, Tolerance | None]
+    ) -> list[Mismatch | Allowance]:
         """Compare memory with the image after the launch. What differs is restored next time, too."""
         self._strays = join_near(self._after.differences(address))
         found = [area.judge(self._pieces(device, address, area), tolerances.get(area.element)) for area in self.areas]
         found.append(self._judge_outside(device, address))
-        return [mismatch for mismatch in found if mismatch is not None]
+        return [each for each in found if each is not None]
+
+    def feel(self, device: Device, address: int, areas: Collection[Area]) -> None:
+        """Take what nudged inputs moved into the sensitivity of some areas; memory holds what the baseline left."""
+        self._strays = join_near(self._after.differences(address))
+        for area in areas:
+            if area in self.areas:
+                area.feel(self._pieces(device, address, area))
 
     def observe(self, device: Device, address: int) -> Overlay:
         """What memory holds, as its difference from the image after the launch."""
@@ -333,12 +342,15 @@ class BoundMemory:
         for address, block in self._blocks:
             block.restore(address)
 
-    def judge(self, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch]:
+    def judge(self, tolerances: Mapping[str, Tolerance | None]) -> list[Mismatch | Allowance]:
         """Compare all memory with the recorded result, whether the recorded launch wrote to it or not."""
-        found = [
-            mismatch for address, block in self._checked for mismatch in block.judge(self._device, address, tolerances)
-        ]
+        found = [each for address, block in self._checked for each in block.judge(self._device, address, tolerances)]
         return [*found, *self._unwritten]
+
+    def feel(self, areas: Collection[Area]) -> None:
+        """Take what nudged inputs moved into the sensitivity of some areas; memory holds what the baseline left."""
+        for address, block in self._checked:
+            block.feel(self._device, address, areas)
 
     def changed_bytes(self) -> int:
         """Bytes that the recorded launch changed, by freshly restored memory."""
@@ -378,8 +390,15 @@ class LaunchMemory:
     @property
     def varies(self) -> bool:
         """Whether the baseline was seen to leave other results each time, as where atomics give out places."""
-        areas = [area for _, block in self._spans for area in block.areas] + [area for _, area in self._globals]
-        return not all(area.deterministic for area in areas)
+        return not all(area.deterministic for area in self._areas())
+
+    @property
+    def unsettled(self) -> list[Area]:
+        """Areas with mismatches that the kernel's sensitivity, not known yet, may explain."""
+        return [area for area in self._areas() if area.unsettled]
+
+    def _areas(self) -> list[Area]:
+        return [area for _, block in self._spans for area in block.areas] + [area for _, area in self._globals]
 
     def enter(self) -> None:
         """Map the launch's addresses and nothing else, and restore all of its memory."""

@@ -150,6 +150,32 @@ class Mismatch(msgspec.Struct, frozen=True):
         return absolute, relative
 
 
+class Allowance(msgspec.Struct, frozen=True):
+    """Where an output is further from the reference than its type's tolerance, but no further than rounding takes it.
+
+    How far that is the original kernel showed on inputs that were off by a few units in the last place.
+    """
+
+    where: str
+    """Region address or global name."""
+    element: str
+    count: int
+    """Elements beyond the type's tolerance; 0: only all of them together were."""
+    times: float
+    """How many times the type's tolerance the furthest of them was off."""
+
+    def together(self, other: Allowance | None) -> Allowance:
+        """With what was found there in another launch."""
+        if other is None:
+            return self
+        return Allowance(self.where, self.element, max(self.count, other.count), max(self.times, other.times))
+
+    def __str__(self) -> str:
+        if not self.count:
+            return f"{self.where}: all {self.element} elements together"
+        return f"{self.where}: {self.count} {self.element} element(s), up to {self.times:.3g} times the tolerance"
+
+
 class ShapeTime(msgspec.Struct, frozen=True):
     """Times of the recorded launches of one shape."""
 
@@ -179,6 +205,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     ratio: Interval | None = None
     """Candidate over baseline, block by block; below 1 is faster."""
     mismatches: tuple[Mismatch, ...] = ()
+    allowances: tuple[Allowance, ...] = ()
     launches: int = 0
     """Recorded launches validated."""
     l2: L2State | None = None

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -28,12 +29,14 @@ from r3cc.devices.base import (
 )
 from r3cc.devices.host_memory import available_memory
 from r3cc.replay import elements
+from r3cc.replay.compare import Area
 from r3cc.replay.facts import FLOATS, KernelFacts
 from r3cc.replay.floor import WriteFloor
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
 from r3cc.replay.memory import ImageStore, LaunchMemory, spans_of, union
 from r3cc.replay.model import (
+    Allowance,
     Dim3,
     Interval,
     L2State,
@@ -48,6 +51,7 @@ from r3cc.replay.model import (
 from r3cc.replay.perturbed import PerturbedLaunches
 from r3cc.replay.racing import blocks_in_all, is_lost
 from r3cc.replay.sampling import SHORTEST_NS, Runnable, Sampler, launches_per_sample, states
+from r3cc.replay.sensitivity import DRAWS, nudged
 from r3cc.replay.stages import Stage, Watch
 from r3cc.replay.statistics import interval
 from r3cc.store.model import GlobalImage, Launch, Region
@@ -83,6 +87,8 @@ class Job(msgspec.Struct, frozen=True):
     plan: TimingPlan
     fixed: frozenset[int] = frozenset()
     """Indices of arguments whose recorded values the code takes for granted: perturbed inputs keep them."""
+    nudge: bool = True
+    """Whether the original kernel may run on nudged inputs."""
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -94,6 +100,7 @@ class Measurement(msgspec.Struct, frozen=True):
     baseline_ns: Interval | None = None
     ratio: Interval | None = None
     mismatches: tuple[Mismatch, ...] = ()
+    allowances: tuple[Allowance, ...] = ()
     launches: int = 0
     l2: L2State | None = None
     app_ns: float = 0.0
@@ -102,8 +109,8 @@ class Measurement(msgspec.Struct, frozen=True):
     floor_ns: float = 0.0
     resources: dict[str, int] = {}
     phases_ns: dict[str, int] = {}
-    reference_failed: bool = False
-    """The original kernel itself failed on perturbed inputs: the candidate is not judged."""
+    reference_failed: Stage | None = None
+    """The stage in which the original kernel itself failed on other inputs: the candidate is not judged."""
 
     @property
     def device_lost(self) -> bool:
@@ -142,7 +149,11 @@ class _Samples:
 
 
 class _ReferenceFailed(Exception):
-    """The original kernel failed on perturbed inputs."""
+    """The original kernel failed on other inputs than the recorded ones."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage)
+        self.stage = stage
 
 
 class ReplaySession:
@@ -207,7 +218,7 @@ class ReplaySession:
         except _ReferenceFailed as error:
             cause = error.__cause__
             assert isinstance(cause, DeviceError)
-            return Measurement(status_of(cause), str(cause), reference_failed=True)
+            return Measurement(status_of(cause), str(cause), reference_failed=error.stage)
         except DeviceError as error:
             return Measurement(status_of(error), str(error), phases_ns=dict(self._phases))
 
@@ -223,8 +234,13 @@ class ReplaySession:
             self._keep_arguments(job.fixed & self._facts.scalars.keys())  # of the others none is perturbed
             made = (self._perturbed_case(case) for case in reversed(cases))
             checks += [(case, "the original kernel's result on perturbed inputs") for case in made if case]
+        allowances: dict[str, Allowance] = {}
         for number, (case, reference) in enumerate(checks):
-            found = self._validate(case, code, function, job.launch)
+            findings = self._validate(case, code, function, job)
+            found = [each for each in findings if isinstance(each, Mismatch)]
+            for each in findings:
+                if isinstance(each, Allowance):
+                    allowances[each.where] = each.together(allowances.get(each.where))
             if found:
                 varies = "; the original kernel's own results vary from launch to launch" if case.memory.varies else ""
                 return Measurement(
@@ -236,6 +252,7 @@ class ReplaySession:
                     phases_ns=dict(self._phases),
                 )
         measured = self._time(code, function, job, len(cases), resources)
+        measured = msgspec.structs.replace(measured, allowances=tuple(allowances.values()))
         return self._doubted(measured, job) if job.plan.held_out else measured
 
     def _prepared(self, recorded: RecordedLaunch) -> _Case:
@@ -251,14 +268,42 @@ class ReplaySession:
             del self._left[0]
         return self._held_out
 
-    def _validate(
+    def _validate(self, case: _Case, code: Code, function: Function, job: Job) -> list[Mismatch | Allowance]:
+        """What one launch of the code left that differs; the kernel's sensitivity is found out where that decides."""
+        found = self._launched(case, code, function, job.launch)
+        unsettled = case.memory.unsettled
+        refused = sum(isinstance(each, Mismatch) for each in found)
+        if not job.nudge or not refused or refused > len(unsettled) or not self._has_room(case):
+            return found
+        try:
+            self._find_sensitivity(case, unsettled)
+        except DeviceError as error:
+            raise _ReferenceFailed(Stage.NUDGE) from error
+        return self._launched(case, code, function, job.launch)
+
+    def _launched(
         self, case: _Case, code: Code, function: Function, configuration: LaunchConfiguration
-    ) -> list[Mismatch]:
+    ) -> list[Mismatch | Allowance]:
         self._enter(case)
         runnable = case.runnable(code, function, derive(case.launch, configuration))
         self._run(case, runnable)
         with self._stage(Stage.CHECK):
             return runnable.memory.judge(self._tolerances)
+
+    def _find_sensitivity(self, case: _Case, areas: Sequence[Area]) -> None:
+        """Run the original kernel on nudged inputs, and see how far that moves what is in some areas."""
+        expected = case.memory.bind(self._baseline)
+        for element, draw in product({area.element for area in areas}, range(DRAWS)):
+            felt = [area for area in areas if area.element == element]
+            for area in felt:
+                area.begin_draw()
+            with self._stage(Stage.NUDGE):
+                images = PerturbedLaunches(self._source)
+                launch = nudged(images, case.launch, self._facts, element, draw)
+            if launch is not None:
+                self._answer(self._case_of(case, launch, images), Stage.NUDGE)
+                with self._stage(Stage.NUDGE):
+                    expected.feel(felt)
 
     def _time(self, code: Code, function: Function, job: Job, validated: int, resources: dict[str, int]) -> Measurement:
         sampler = Sampler(self._device, self._state)
@@ -351,7 +396,8 @@ class ReplaySession:
     def _differences(self, candidate: Runnable) -> list[Mismatch]:
         """What a launch left that it should not have."""
         with self._stage(Stage.CHECK):
-            return candidate.memory.judge(self._tolerances)
+            found = candidate.memory.judge(self._tolerances)
+        return [each for each in found if isinstance(each, Mismatch)]
 
     def _doubted(self, measured: Measurement, job: Job) -> Measurement:
         """A time that no kernel can have is no time, until a person has looked at it."""
@@ -400,18 +446,18 @@ class ReplaySession:
             try:
                 self._perturbed[case] = self._make_perturbed(case)
             except DeviceError as error:
-                raise _ReferenceFailed from error
+                raise _ReferenceFailed(Stage.REFERENCE) from error
         return self._perturbed[case]
 
     def _make_perturbed(self, case: _Case) -> _Case | None:
-        if case.memory.size * _PERTURBED_COPIES > _host_budget():
+        if not self._has_room(case):
             self._unperturbed.add(case)
             return None
         with self._stage(Stage.REFERENCE):
             launch = self._source.perturb(case.launch, self._facts, self._fixed)
         if launch is None:
             return None
-        unanswered = self._case_of(case, launch)
+        unanswered = self._case_of(case, launch, self._source)
         runnable = self._answer(unanswered)
         places = {image.name: self._baseline.global_range(image.name) for image in launch.globals}
 
@@ -423,29 +469,33 @@ class ReplaySession:
 
         with self._stage(Stage.REFERENCE):
             answered = self._source.answered(launch, read)
-        made = self._case_of(case, answered)
+        made = self._case_of(case, answered, self._source)
         for _ in range(max(self._rules.probes, 2)):
             runnable = self._answer(made)
             with self._stage(Stage.REFERENCE):
                 runnable.memory.widen(runnable.memory.recorded(), runnable.memory.observe())
         return made
 
-    def _case_of(self, case: _Case, launch: Launch) -> _Case:
+    def _has_room(self, case: _Case) -> bool:
+        """Whether the host has room for the launch on other inputs."""
+        return case.memory.size * _PERTURBED_COPIES <= _host_budget()
+
+    def _case_of(self, case: _Case, launch: Launch, images: LaunchSource) -> _Case:
         """A case on the host's images: what a candidate has to give is not in the device's memory."""
         recorded = RecordedLaunch(launch, case.weight, case.app_ns)
         with self._stage(Stage.REFERENCE):
             memory = LaunchMemory(
-                self._device, ImageStore(self._device, 0, _host_budget()), self._source, launch, self._facts
+                self._device, ImageStore(self._device, 0, _host_budget()), images, launch, self._facts
             )
         made = _Case(recorded, memory)
         made.expected_ns = case.expected_ns
         return made
 
-    def _answer(self, case: _Case) -> Runnable:
+    def _answer(self, case: _Case, stage: Stage = Stage.REFERENCE) -> Runnable:
         """Run the original kernel."""
         geometry = derive(case.launch, LaunchConfiguration())
         self._enter(case)  # a stage of its own: they do not nest
-        with self._timed(Stage.REFERENCE), self._watch.stage(Stage.REFERENCE, self._longest(case)):
+        with self._timed(stage), self._watch.stage(stage, self._longest(case)):
             runnable = case.runnable(self._baseline, self._baseline_function, geometry)
             runnable.memory.restore()
             runnable.launch()

@@ -20,6 +20,8 @@ class Stage(enum.StrEnum):
     """A kernel under test runs: a death here is its fault, a missed deadline its hang."""
     REFERENCE = "reference"
     """The original kernel runs on inputs that R3 made up: a death here is nobody's fault."""
+    NUDGE = "nudge"
+    """The original kernel runs on inputs that are a little off, for its sensitivity: likewise."""
     CHECK = "check"
 
 

@@ -42,11 +42,22 @@ def build(folder, variant):
 
 def recorded(launches=1, variant="RIGHT", app_ns=0.0):
     """Launches of scale at two sizes of block, the second one on other data; variant ACCUMULATE adds to y."""
+    inputs = [np.linspace(1.0, 2.0, COUNT) + number for number in range(launches)]
+    y = np.full(COUNT, 0.5)
+    return _launched([(x, y, 3.0 * x + (y if variant == "ACCUMULATE" else 0.0)) for x in inputs], app_ns)
+
+
+def cancelling():
+    """A launch of scale's variant CANCELS: differences of a millionth of their terms, and through zero."""
+    x = 1.0 + 1e-4 * np.cos(np.arange(COUNT) / 50)
+    following = np.roll(x, -1)
+    after = 3.0 * (following * following * following - x * x * x)
+    return _launched([(x, np.full(COUNT, 0.5), after)])
+
+
+def _launched(content, app_ns=0.0):
     source = MemoryLaunches()
-    for number in range(launches):
-        x = np.linspace(1.0, 2.0, COUNT) + number
-        y = np.full(COUNT, 0.5)
-        after = 3.0 * x + (y if variant == "ACCUMULATE" else 0.0)
+    for number, (x, y, after) in enumerate(content):
         factor, calls = np.array([0.0, 3.0]), np.array([7], np.int32)
         arguments = np.array([Y, X], np.uint64).tobytes() + np.array([COUNT, 0], np.int32).tobytes()
         launch = make_launch(

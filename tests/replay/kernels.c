@@ -25,6 +25,16 @@
 #define FUSSY_HANG 13
 #define PEEKS 14
 #define STRAY_IN_FRONT 15
+/* On the inputs of cpu_kernels.cancelling: y[i] = factor * (x[i + 1]^3 - x[i]^3), of which little is left. */
+#define CANCELS 16
+#define CANCELS_FACTORED 17
+#define CANCELS_IN_FLOAT 18
+#define CANCELS_SHORT_OF_A_TERM 19
+#define CANCELS_SKIPPING_SMALL 20
+#define CANCELS_TO_A_CONSTANT 21
+#define CANCELS_STALE 22
+#define CANCELS_FUSSY 23
+#define CANCELS_FUSSY_HANG 24
 
 typedef struct {
   double *y;
@@ -36,8 +46,36 @@ static double factor[2] = {0.0, 0.0};
 static int calls;
 static unsigned seed;
 
+static double cancel(const arguments_t *a, int i) {
+  const double here = a->x[i], next = a->x[i + 1 < a->n ? i + 1 : 0];
+  const double plain = factor[1] * (next * next * next - here * here * here);
+  switch (VARIANT) {
+  case CANCELS_FACTORED:
+    return factor[1] * ((next - here) * (next * next + next * here + here * here));
+  case CANCELS_IN_FLOAT:
+    return factor[1] * ((float)(next * next * next) - (float)(here * here * here));
+  case CANCELS_SHORT_OF_A_TERM:
+    return factor[1] * ((next - here) * (2 * next * next + next * here));
+  case CANCELS_SKIPPING_SMALL:
+    return fabs(plain) < 1e-8 ? 0.0 : plain;
+  case CANCELS_TO_A_CONSTANT:
+    return 1e-7;
+  case CANCELS_STALE:
+    return i == a->n / 2 ? factor[1] * (next * next * next - 1.0) : plain;
+  case CANCELS_FUSSY:
+    if (a->x[0] != 1.0 + 1e-4)
+      abort();
+    break;
+  case CANCELS_FUSSY_HANG:
+    for (volatile int forever = a->x[0] != 1.0 + 1e-4; forever;)
+      ;
+    break;
+  }
+  return plain;
+}
+
 static void store(const arguments_t *a, int i) {
-  double value = factor[1] * a->x[i];
+  double value = VARIANT >= CANCELS ? cancel(a, i) : factor[1] * a->x[i];
   switch (VARIANT) {
   case WRONG:
     value += i == 5;
