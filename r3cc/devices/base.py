@@ -214,7 +214,7 @@ class Device(Protocol):
         ...
 
     def staging(self, size: int) -> npt.NDArray[np.uint8]:
-        """Host memory of ``size`` bytes for many uploads. The device may give the same memory every time."""
+        """Host memory of ``size`` bytes for many uploads, until the device is asked for it again."""
         ...
 
     def upload(self, address: int, data: npt.NDArray[np.uint8]) -> None:

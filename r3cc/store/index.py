@@ -25,6 +25,9 @@ VERSION = 1
 
 LOCK_TIMEOUT_S = 120.0
 
+_CACHE_KIB = 64 << 10
+"""Keys come in no order: what does not hold them all writes each part of the index many times."""
+
 _KEYS_AT_ONCE = 512
 """Chunks that one query looks for."""
 
@@ -270,6 +273,7 @@ def _remake(path: Path) -> sqlite3.Connection:
 def _prepare(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     try:
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             _create_tables(connection)

@@ -33,6 +33,9 @@ class RecordType(enum.IntEnum):
     DOCUMENT = 2
 
 
+_TYPES = {int(each): each for each in RecordType}
+
+
 @dataclass(frozen=True)
 class Record:
     """Where a record stands in its pack."""
@@ -169,11 +172,11 @@ class PackReader:
         magic, kind, length, key, _ = HEADER.unpack(os.pread(self._file, HEADER.size, offset))
         if magic != MAGIC:
             return Torn(offset, "a record does not begin with its magic")
-        if kind not in RecordType.__members__.values():
+        if kind not in _TYPES:
             return Torn(offset, f"a record has the unknown type {kind}")
         if length > size - offset - HEADER.size:
             return Torn(offset, "the last record's payload is cut off")
-        return Record(RecordType(kind), key, offset, length)
+        return Record(_TYPES[kind], key, offset, length)
 
     def _problem(self, record: Record) -> Torn | None:
         try:

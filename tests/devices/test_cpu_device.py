@@ -31,6 +31,18 @@ def test_listed_pages_are_copied_and_no_others(device):
     assert device.download(target, size + 100) == expected.tobytes()
 
 
+@pytest.mark.parametrize("size", [1, PAGE + 1, (1 << 24) + 7])
+def test_bytes_that_differ_are_counted(device, size):
+    draw = np.random.default_rng(size)
+    data = draw.integers(0, 256, size, np.uint8)
+    other = np.where(draw.random(size) < 0.3, data ^ draw.integers(0, 256, size, np.uint8), data)
+    left, right = device.allocate(size), device.allocate(size)
+    device.upload(left, data)
+    device.upload(right, other)
+    assert device.count_differences(left, right, size) == np.count_nonzero(data != other)
+    assert device.count_differences(left, left, size) == 0
+
+
 def test_marks_cost_nothing_and_never_wait_for_the_host(device):
     assert device.mark_overhead_ns == 0.0
     assert device.mark().is_ahead()

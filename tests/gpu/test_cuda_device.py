@@ -66,6 +66,38 @@ def test_differences_agree_with_the_host(device, size, offset):
     device.release(right)
 
 
+@pytest.mark.parametrize("offset", [0, 4, 16])
+@pytest.mark.parametrize("size", [1, 15, 16, 33, PAGE + 1, 20_000 * PAGE + 100])
+def test_bytes_that_differ_are_counted(device, size, offset):
+    draw = np.random.default_rng(size + offset)
+    left, right = device.allocate(size + 64), device.allocate(size + 64)
+    data = draw.integers(0, 256, size, np.uint8)
+    other = np.where(draw.random(size) < 0.3, data ^ draw.integers(0, 256, size, np.uint8), data)
+    device.upload(left + offset, data)
+    device.upload(right, other)
+    assert device.count_differences(left + offset, right, size) == np.count_nonzero(data != other)
+    device.upload(right, data)
+    assert device.count_differences(left + offset, right, size) == 0
+    device.release(left)
+    device.release(right)
+
+
+def test_much_is_uploaded_from_memory_that_is_kept(device):
+    size = 80 << 20
+    address = device.allocate(2 * size)
+    memory = device.staging(size)
+    for half in range(2):  # the second upload overwrites what the first one came from
+        assert device.staging(size).ctypes.data == memory.ctypes.data
+        memory[:] = 17 + half
+        device.upload(address + half * size, memory)
+    memory[:] = 0
+    content = device.download(address, 2 * size)
+    assert content == bytes([17]) * size + bytes([18]) * size
+    assert len(device.staging(2 * size)) == 2 * size
+    assert len(device.staging(100)) == 100
+    device.release(address)
+
+
 @pytest.mark.parametrize("offset", [0, 4])
 @pytest.mark.parametrize("size", [40 * PAGE, 40 * PAGE - 100])
 def test_listed_pages_are_copied_and_no_others(device, size, offset):

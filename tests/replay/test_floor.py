@@ -63,6 +63,17 @@ def test_a_launch_faster_than_its_writes_is_rejected_for_a_person_to_look_at(tmp
 
 
 @needs_cpu_device
+def test_images_are_read_once_whatever_is_asked_of_a_candidate(tmp_path, session, monkeypatch):
+    def read(*_):
+        raise AssertionError("an image is read again")
+
+    monkeypatch.setattr(type(recorded()), "read_part", read)
+    found = session.measure(Job(build(tmp_path, "RIGHT"), LaunchConfiguration(), FINAL))
+    assert found.status is Status.OK, found.message
+    assert found.floor_ns > 0
+
+
+@needs_cpu_device
 def test_an_honest_launch_is_not_rejected_for_a_slow_moment(tmp_path, session, monkeypatch):
     assert write_rate(session._device) > 10**9
     rates = [COUNT * 8.0, write_rate(session._device)]

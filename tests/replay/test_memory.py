@@ -3,8 +3,10 @@ import pytest
 
 from r3cc.devices import open_device
 from r3cc.devices.base import PAGE, Range
-from r3cc.replay.compare import Magnitude, magnitude_of
-from r3cc.replay.content import Held, Layout, Recorded, each_window
+from r3cc.errors import R3Error
+from r3cc.replay.compare import Area, Magnitude, magnitude_of
+from r3cc.replay.content import Held, Layout, Recorded, each_window, read_ahead
+from r3cc.replay.elements import Tolerance
 from r3cc.replay.memory import Block, ImageStore
 from r3cc.store.images import CHUNK_SIZE
 from tests.replay.cpu_kernels import needs_cpu_device
@@ -82,6 +84,77 @@ def test_images_are_handled_in_windows(device, budgets, monkeypatch):
     assert image.differences(address) == [Range(33 * PAGE, PAGE)]
     part = Range(2 * PAGE + 100, 10 * PAGE)
     assert image.read(part).tobytes() == expected[part.address : part.end].tobytes()
+
+
+@pytest.mark.parametrize("budgets", [(0, 0), (0, 1 << 30), (1 << 30, 0)], ids=["read", "host images", "device images"])
+def test_bytes_that_a_launch_changed_are_counted(device, budgets, monkeypatch):
+    monkeypatch.setattr("r3cc.replay.content.WINDOW", 5 * PAGE)
+    before = np.random.default_rng(3).integers(0, 256, 33 * PAGE + 9, np.uint8)
+    after = before.copy()
+    after[::7] ^= 1
+    images = ImageStore(device, *budgets)
+    block = Block("memory", len(before), images.get("before", Held(before)), images.get("after", Held(after)), [])
+    address = device.allocate(len(before))
+    block.forget()
+    block.restore(address)
+    assert block.changed_bytes(address) == np.count_nonzero(before != after)
+
+
+def test_windows_are_read_ahead_and_come_in_order(monkeypatch):
+    monkeypatch.setattr("r3cc.replay.content.WINDOW", 1000)
+    data = np.random.default_rng(4).integers(0, 256, 12_345, np.uint8)
+    parts = [Range(5, 3500), Range(4000, 1), Range(6000, 0), Range(7000, 5345)]
+    taken = []
+
+    def memory(size):
+        taken.append(size)
+        return np.empty(size, np.uint8)
+
+    seen = [(part, content.tobytes()) for part, content in read_ahead(Held(data), parts, memory)]
+    assert [part for part, _ in seen[:4]] == [Range(5, 1000), Range(1005, 1000), Range(2005, 1000), Range(3005, 500)]
+    assert all(content == data[part.address : part.end].tobytes() for part, content in seen)
+    assert b"".join(content for _, content in seen) == b"".join(
+        data[each.address : each.end].tobytes() for each in parts
+    )
+    assert len(taken) == 1 and taken[0] <= 8000
+    assert list(read_ahead(Held(data), [], memory)) == []
+
+
+def test_what_cannot_be_read_is_said_by_reading_ahead(monkeypatch):
+    monkeypatch.setattr("r3cc.replay.content.WINDOW", 1000)
+
+    class Damaged(Held):
+        def read_into(self, part, out):
+            if part.address >= 3000:
+                raise R3Error("damaged")
+            super().read_into(part, out)
+
+    windows = read_ahead(Damaged(np.zeros(9000, np.uint8)), [Range(0, 9000)], lambda size: np.empty(size, np.uint8))
+    with pytest.raises(R3Error, match="damaged"):
+        for number, (part, _) in enumerate(windows):
+            assert part.address == 1000 * number < 3000
+
+
+@pytest.mark.parametrize("budgets", [(0, 0), (1 << 30, 0)], ids=["read", "device images"])
+def test_large_differences_are_judged_window_by_window(device, budgets, monkeypatch):
+    sizes = []
+    download = device.download
+    monkeypatch.setattr(device, "download", lambda address, size: sizes.append(size) or download(address, size))
+    monkeypatch.setattr("r3cc.replay.content.WINDOW", 2 * PAGE)
+    expected = np.random.default_rng(5).normal(size=20 * PAGE // 8)
+    actual = expected * (1 + 1e-12)
+    actual[[100, 9_000]] += 1.0
+    data = expected.view(np.uint8)
+    images = ImageStore(device, *budgets)
+    area = Area("y", 0, len(data), "double", lambda: magnitude_of(data, "double"))
+    image = images.get("after", Held(data))
+    block = Block("memory", len(data), image, image, [area])
+    address = device.allocate(len(data))
+    device.upload(address, actual.view(np.uint8))
+    (found,) = block.judge(device, address, {"double": Tolerance(1e-9, 1e-13, 1e-11)})
+    assert (found.where, found.count) == ("y+800", 2)
+    assert found.max_abs == pytest.approx(1.0)
+    assert max(sizes) <= 2 * PAGE
 
 
 def test_magnitudes_of_windows_add_up(monkeypatch):
