@@ -129,7 +129,11 @@ def _document(kernel: Kernel, device: str, settings: EvaluatorSettings, evaluati
         "app_ns": evaluation.app_ns,
         "mark_overhead_ns": evaluation.mark_overhead_ns,
         "l2": evaluation.l2,
-        "validation": {"launches": evaluation.launches, "mismatches": evaluation.mismatches},
+        "validation": {
+            "launches": evaluation.launches,
+            "mismatches": evaluation.mismatches,
+            "allowances": evaluation.allowances,
+        },
         "resources": evaluation.resources,
         "phases_ns": evaluation.phases_ns,
     }
@@ -146,6 +150,10 @@ def _print(kernel: Kernel, device: str, evaluation: Evaluation) -> None:
     print_table(table)
     if evaluation.mismatches:
         print_table(_mismatch_table(evaluation))
+    if evaluation.allowances:
+        say("beyond the tolerance, but no further than rounding takes the original kernel's own results:")
+        for allowance in evaluation.allowances:
+            say(f"  {allowance}")
 
 
 def _rows(evaluation: Evaluation) -> list[tuple[str, str]]:
