@@ -110,6 +110,10 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     atol: float | None = None
 
 
+SOURCE = "source: "
+"""How the change of an entry for a new source begins."""
+
+
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One tuned kernel on one device."""
 
@@ -128,6 +132,11 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: Evidence
     specialised: Specialised | None = None
     """None: the kernel itself is changed."""
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether it is for a new source, which the patch beside the profile brings."""
+        return any(change.startswith(SOURCE) for change in self.changes)
 
     @property
     def identity(self) -> tuple[str, str, str, str]:

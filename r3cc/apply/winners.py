@@ -1,4 +1,4 @@
-"""From a search's event log to the entries of a profile."""
+"""From the event logs of searches to the entries of a profile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from r3cc import __version__
 from r3cc.apply.patch import Patch, SourceWinner, source_patch
-from r3cc.apply.profile import FORMAT, VERSION, Entry, Evidence, LaunchRule, Profile, Scalar, Specialised
+from r3cc.apply.profile import FORMAT, SOURCE, VERSION, Entry, Evidence, LaunchRule, Profile, Scalar, Specialised
 from r3cc.apply.rules import beyond, launch_rule, launched, shape_of, specialised, takes
 from r3cc.errors import R3Error
 from r3cc.llvm.inspect import KernelIdentity, kernel_identity
@@ -34,8 +34,28 @@ class Choices(msgspec.Struct, frozen=True):
     """Launch rules hold for the recorded scalar arguments only."""
 
 
+class Log(msgspec.Struct, frozen=True):
+    """A search and what it wrote down."""
+
+    search: str
+    events: Sequence[AnyEvent]
+
+    @property
+    def begin(self) -> Begin:
+        """Its first event. Raises R3Error for a log without one."""
+        first = self.events[0] if self.events else None
+        if not isinstance(first, Begin):
+            raise R3Error(f"the search {self.search} has no beginning; run `r3 tune --fresh`")
+        return first
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """The verdicts, by kernel."""
+        return {event.kernel: event for event in self.events if isinstance(event, Result)}
+
+
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of each kernel of a search."""
+    """What became of each kernel of the searches."""
 
     profile: Profile
     unimproved: tuple[str, ...]
@@ -48,29 +68,51 @@ class Outcome(msgspec.Struct, frozen=True):
     """What was gained on kernels without IR, which no build of R3's makes: a sentence each."""
 
 
-def profile_of(store: Store, search: str, events: Sequence[AnyEvent], choices: Choices) -> Outcome:
-    """The winners of a search. Raises R3Error for a log without a beginning and for a module without IR."""
-    begin = events[0] if events else None
-    if not isinstance(begin, Begin):
-        raise R3Error(f"the search {search} has no beginning; run `r3 tune --fresh`")
-    results = {event.kernel: event for event in events if isinstance(event, Result)}
-    improved = [plan for plan in begin.kernels if plan.kernel in results and results[plan.kernel].n is not None]
-    winners = [
-        _Winner(store, search, begin, plan, results[plan.kernel], events)
-        for plan in improved
-        if not plan.module.startswith(FOREIGN)
-    ]
-    patch = _patch(search, begin, [winner for winner in winners if winner.rewrites])
-    left_out = patch.left_out if patch is not None else {}
-    entries = [entry for winner in winners for entry in winner.entries(choices, left_out)]
-    made_by = {"r3": __version__, "llvm": begin.versions.get("llvm", "")}
+def profile_of(store: Store, logs: Sequence[Log], choices: Choices) -> Outcome:
+    """The winners of searches; where several have one for a kernel on a device, the fastest.
+
+    Raises R3Error for a log without a beginning and for a module without IR.
+    """
+    winners, outside = _winners(store, logs)
+    patch = source_patch([winner.source for winner in winners if winner.rewrites], [_heading(log) for log in logs])
+    entries = [entry for winner in winners for entry in winner.entries(choices, patch.left_out)]
+    made_by = {"r3": __version__, "llvm": logs[-1].begin.versions.get("llvm", "")}
+    names = {plan.kernel: plan.demangled for log in logs for plan in log.begin.kernels}
+    judged = {kernel for log in logs for kernel in log.results}
+    improved = {kernel for log in logs for kernel, result in log.results.items() if result.n is not None}
     return Outcome(
         Profile(FORMAT, VERSION, made_by, tuple(entries)),
-        tuple(plan.demangled for plan in begin.kernels if plan.kernel in results and results[plan.kernel].n is None),
-        tuple(plan.demangled for plan in begin.kernels if plan.kernel not in results),
-        patch,
-        tuple(_outside(plan, results[plan.kernel]) for plan in improved if plan.module.startswith(FOREIGN)),
+        tuple(name for kernel, name in names.items() if kernel in judged - improved),
+        tuple(name for kernel, name in names.items() if kernel not in judged),
+        patch if any(winner.rewrites for winner in winners) else None,
+        outside,
     )
+
+
+def _winners(store: Store, logs: Sequence[Log]) -> tuple[list[_Winner], tuple[str, ...]]:
+    """One winner a device for each kernel that has any, and what was gained on kernels without IR."""
+    winners: dict[tuple[str, str], _Winner] = {}
+    outside: dict[str, str] = {}
+    for log in logs:
+        results = log.results
+        for plan in log.begin.kernels:
+            result = results.get(plan.kernel)
+            if result is None or result.n is None:
+                continue
+            if plan.module.startswith(FOREIGN):
+                outside[plan.kernel] = _outside(plan, result)
+                continue
+            winner = _Winner(store, log.search, log.begin, plan, result, log.events)
+            place = plan.kernel, log.begin.device_name or log.begin.device
+            if place not in winners or winner.speedup >= winners[place].speedup:
+                winners[place] = winner
+    return [*winners.values()], tuple(outside.values())
+
+
+def _heading(log: Log) -> str:
+    begin = log.begin
+    device = begin.device_name or begin.device
+    return f"R3 {__version__}: search {log.search} of recording {begin.recording} on {device}"
 
 
 def _outside(plan: KernelPlan, result: Result) -> str:
@@ -78,14 +120,6 @@ def _outside(plan: KernelPlan, result: Result) -> str:
     return (
         f"{plan.demangled}: {gained}{', '.join(result.changes)}; its code carries no IR, so its own build must take it"
     )
-
-
-def _patch(search: str, begin: Begin, winners: Sequence[_Winner]) -> Patch | None:
-    if not winners:
-        return None
-    device = begin.device_name or begin.device
-    heading = (f"R3 {__version__}: search {search} of recording {begin.recording} on {device}",)
-    return source_patch([winner.source for winner in winners], heading)
 
 
 class _Winner:
@@ -104,6 +138,12 @@ class _Winner:
         self._identity: KernelIdentity = kernel_identity(self._bitcode(), plan.name)
         kernel = store.find_kernel(plan.kernel, begin.recording)
         self._launches: list[Launch] = store.launches(kernel, begin.recording)
+
+    @property
+    def speedup(self) -> float:
+        """Baseline over candidate; 0 where it was not measured."""
+        gain = self._result.speedup
+        return gain.median if gain is not None else 0.0
 
     @property
     def rewrites(self) -> bool:
@@ -216,7 +256,7 @@ class _Winner:
         if not self.rewrites:
             return ()
         strategy = " ".join(self._result.strategy.split()) or "rewritten"
-        return (f"source: {strategy} (git apply the patch beside this profile)",)
+        return (f"{SOURCE}{strategy} (git apply the patch beside this profile)",)
 
     def _sorted_options(self, candidate: Candidate) -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
         """Options of the kernel, of its module, and those that a build cannot take."""

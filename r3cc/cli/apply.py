@@ -1,4 +1,4 @@
-"""``r3 apply``: the winners of a search, as a profile for the next build."""
+"""``r3 apply``: the winners of searches, as a profile for the next build."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import click
 from r3cc.apply.by_hand import BY_HAND, judge_by_hand
 from r3cc.apply.patch import Patch, write_patch
 from r3cc.apply.profile import Entry, Profile, read_profile, write_profile
-from r3cc.apply.winners import CPU, Choices, profile_of
+from r3cc.apply.winners import CPU, Choices, Log, profile_of
 from r3cc.cli.options import DeviceName, Dimensions, codegen_pairs, recording_option, store_option
 from r3cc.cli.output import counted, say
 from r3cc.cli.settings import KernelSetting, current_settings
 from r3cc.errors import R3Error, UsageError
 from r3cc.farm import EvaluatorSettings
-from r3cc.replay.events import AnyEvent, Begin, read_log
+from r3cc.replay.events import AnyEvent, read_log
 from r3cc.replay.model import Candidate, LaunchConfiguration, Numerics
 from r3cc.replay.specialise import with_constants
 from r3cc.store import Store
@@ -33,7 +33,9 @@ from r3cc.store.model import Dim3
     show_default=True,
     help="Profile to write; entries of other kernels and devices that are in it stay.",
 )
-@click.option("--search", metavar="ID", help="Search whose winners are taken.  [default: the latest]")
+@click.option(
+    "--search", "searches", multiple=True, metavar="ID", help="Search whose winners are taken.  [default: the latest]"
+)
 @click.option(
     "--device",
     type=DeviceName(),
@@ -55,7 +57,7 @@ from r3cc.store.model import Dim3
 def apply(
     store: Path,
     output: Path,
-    search: str | None,
+    searches: tuple[str, ...],
     device: str | None,
     launch_bounds: bool,
     guard_scalars: bool,
@@ -68,8 +70,9 @@ def apply(
     fix: tuple[str, ...],
     samples: int,
 ) -> None:
-    """Write the winners of a search into a profile, which a build with --r3-use=FILE takes.
+    """Write the winners of searches into a profile, which a build with --r3-use=FILE takes.
 
+    --search may be repeated; where several searches have a winner for a kernel, the fastest is taken.
     docs/profile-format.md says what stands in it; entries may be deleted by hand. Rewritten sources become one patch
     beside the profile (tuned.r3.patch beside tuned.r3.json), for `git apply`; no source is touched. With --kernel the
     candidate that is given on the command line is judged on the recorded launches and written instead, if it is valid.
@@ -82,12 +85,12 @@ def apply(
         )
     with Store.open(store) as opened:
         if kernel is None:
-            found = opened.searches.find(search)
-            name, events = found.id, read_log(found.events_path)
+            logs = [_log(opened, search) for search in searches or (None,)]
         else:
-            name, events = BY_HAND, _by_hand(opened, recording, kernel, candidate, fix, device, samples)
-        _check_device(name, events[0] if events else None, device)
-        outcome = profile_of(opened, name, events, Choices(launch_bounds, guard_scalars))
+            logs = [Log(BY_HAND, _by_hand(opened, recording, kernel, candidate, fix, device, samples))]
+        for log in logs:
+            _check_device(log, device)
+        outcome = profile_of(opened, logs, Choices(launch_bounds, guard_scalars))
     for kernel_name in outcome.unfinished:
         say(f"{kernel_name} has no verdict yet: `r3 tune` goes on with it")
     for kernel_name in outcome.unimproved:
@@ -95,13 +98,17 @@ def apply(
     for sentence in outcome.outside:
         say(sentence)
     if not outcome.profile.kernels:
-        raise R3Error(f"the search {name} has no winner; nothing was written")
+        names = " and ".join(log.search for log in logs)
+        raise R3Error(f"the search {names} has no winner; nothing was written")
+    patch_path = output.with_suffix(".patch")
+    if outcome.patch is not None and kept is not None and patch_path.exists():
+        _check_overwritten(patch_path, kept, outcome.profile)
     for entry in outcome.profile.kernels:
         _say_entry(entry)
     write_profile(output, kept.merged(outcome.profile) if kept else outcome.profile)
     _say_written(output, outcome.profile, kept)
     if outcome.patch is not None:
-        _write_patch(output.with_suffix(".patch"), outcome.patch)
+        _write_patch(patch_path, outcome.patch)
 
 
 def _by_hand(
@@ -122,10 +129,25 @@ def _by_hand(
     return judge_by_hand(store, recording, kernel, candidate, settings, device, samples)
 
 
-def _check_device(search: str, begin: object, device: str | None) -> None:
+def _log(store: Store, search: str | None) -> Log:
+    found = store.searches.find(search)
+    return Log(found.id, read_log(found.events_path))
+
+
+def _check_overwritten(path: Path, kept: Profile, newer: Profile) -> None:
+    """A patch that holds what an earlier profile says of other kernels is not written over."""
+    names = {entry.name for entry in newer.kernels}
+    lost = [entry.demangled for entry in kept.kernels if entry.rewrites and entry.name not in names]
+    if lost:
+        raise UsageError(
+            f"{path} holds the new source of {lost[0]} from an earlier `r3 apply`, which would be lost: name all "
+            "searches in one call (--search ID --search ID), or write another file (-o)"
+        )
+
+
+def _check_device(log: Log, device: str | None) -> None:
     """Results of the cpu device are taken only when they are asked for by name."""
-    if not isinstance(begin, Begin):
-        return
+    search, begin = log.search, log.begin
     if begin.on_host and device != CPU:
         raise UsageError(
             f"the search {search} ran on the cpu device, which is no GPU; --device cpu takes it all the same"

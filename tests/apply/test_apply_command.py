@@ -72,7 +72,13 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def search(store: Store, candidate: Candidate | None, device: str = "cpu", device_name: str = "") -> str:
+def search(
+    store: Store,
+    candidate: Candidate | None,
+    device: str = "cpu",
+    device_name: str = "",
+    speedup: Interval | None = None,
+) -> str:
     """A finished search with this winner, or without one."""
     kernel = store.find_kernel("saxpy")
     plan = KernelPlan(
@@ -101,7 +107,7 @@ def search(store: Store, candidate: Candidate | None, device: str = "cpu", devic
         changes=("a change",),
         baseline_ns=None,
         best_ns=None,
-        speedup=None,
+        speedup=speedup,
     )
     made = store.searches.create()
     write(made.events_path, begin, final, result, End(at=4.0))
@@ -191,6 +197,17 @@ def test_searches_of_several_devices_share_a_file(store: Store, tmp_path: Path) 
         ("NVIDIA H200", "default<Os>"),
         ("NVIDIA H100", "default<O1>"),
     ]
+
+
+def test_of_several_searches_each_kernel_gets_its_fastest_winner(store: Store, tmp_path: Path) -> None:
+    quick = search(store, Candidate("default<O1>"), speedup=Interval(3.0, 2.9, 3.1, 40))
+    slow = search(store, Candidate("default<O2>"), speedup=Interval(2.0, 1.9, 2.1, 40))
+    nothing = search(store, None)
+    given = [option for made in (quick, slow, nothing) for option in ("--search", made)]
+    (entry,) = apply(store, tmp_path / "t.r3.json", "--device", "cpu", *given)["kernels"]
+    assert (entry["pipeline"], entry["evidence"]["search"]) == ("default<O1>", quick)
+    done = invoke(store, "apply", "--device", "cpu", *given, "-o", str(tmp_path / "t.r3.json"))
+    assert "no improvement" not in done.stderr
 
 
 def sentence(done: Result, status: int) -> str:
@@ -292,6 +309,21 @@ def test_a_source_winner_becomes_a_patch_and_two_entries(store: Store, tmp_path:
     assert kernel_identity(bitcode(source.read_text()), "saxpy").digest == tuned["digest"]
     # Before the patch the recorded kernel is checked with the entry of the recorded source.
     assert check(store, file, "--min-speedup", "0").exit_code == 0
+
+
+def test_a_patch_with_sources_of_other_kernels_is_not_written_over(store: Store, tmp_path: Path) -> None:
+    file, patch = tmp_path / "t.r3.json", tmp_path / "t.r3.patch"
+    made = rewritten(store, tmp_path / "app.cu")
+    document = apply(store, file, "--device", "cpu", "--search", made)
+    for entry in document["kernels"]:
+        entry["name"] = entry["demangled"] = "axpby"
+    file.write_text(json.dumps(document))
+    before = file.read_bytes(), patch.read_bytes()
+    done = invoke(store, "apply", "-o", str(file), "--device", "cpu", "--search", made)
+    assert "holds the new source of axpby from an earlier `r3 apply`" in sentence(done, 2)
+    assert (file.read_bytes(), patch.read_bytes()) == before
+    patch.unlink()
+    assert len(apply(store, file, "--device", "cpu", "--search", made)["kernels"]) == 4
 
 
 def test_before_the_patch_an_earlier_winner_holds(store: Store, tmp_path: Path) -> None:
