@@ -8,6 +8,12 @@ using namespace llvm;
 
 namespace r3::cpu {
 
+Value *unfused(IRBuilder<> &B, Value *V) {
+  if (!V->getType()->isFloatTy() && !V->getType()->isDoubleTy())
+    return V;
+  return B.CreateUnaryIntrinsic(Intrinsic::arithmetic_fence, V);
+}
+
 namespace {
 
 /// An intrinsic's name in its parts: "sqrt.rn.ftz.f" is operation sqrt, modifiers rn and ftz, type f.
@@ -41,18 +47,19 @@ Value *emitDirected(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   return callEngine(B, Name, Call.getType(), Arguments);
 }
 
+// Not a number becomes zero.
 Value *saturate(IRBuilder<> &B, Value *V) {
-  Value *Low = B.CreateMaxNum(V, ConstantFP::get(V->getType(), 0.0));
-  return B.CreateMinNum(Low, ConstantFP::get(V->getType(), 1.0));
+  Value *Low = B.CreateBinaryIntrinsic(Intrinsic::maximumnum, V, ConstantFP::get(V->getType(), 0.0));
+  return B.CreateBinaryIntrinsic(Intrinsic::minimumnum, Low, ConstantFP::get(V->getType(), 1.0));
 }
 
 Value *emitRoundedOperation(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   Value *X = Call.getArgOperand(0);
   Value *Y = Call.arg_size() > 1 ? Call.getArgOperand(1) : nullptr;
   if (P.Operation == "add")
-    return B.CreateFAdd(X, Y);
+    return unfused(B, B.CreateFAdd(unfused(B, X), unfused(B, Y)));
   if (P.Operation == "mul")
-    return B.CreateFMul(X, Y);
+    return unfused(B, B.CreateFMul(X, Y));
   if (P.Operation == "div")
     return B.CreateFDiv(X, Y);
   if (P.Operation == "rcp")
@@ -66,7 +73,7 @@ Value *emitSubtraction(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   Value *X = Call.getArgOperand(0);
   Value *Y = Call.getArgOperand(1);
   if (P.directedRounding().empty())
-    return B.CreateFSub(X, Y);
+    return unfused(B, B.CreateFSub(unfused(B, X), unfused(B, Y)));
   std::string Name = ("r3cpu_add_" + P.directedRounding() + "_" + suffix(Call.getType())).str();
   return callEngine(B, Name, Call.getType(), {X, B.CreateFNeg(Y)});
 }
@@ -84,7 +91,7 @@ Emitted emitFloat(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   if (P.has("sat"))
     return saturate(B, Result);
   if (P.has("relu"))
-    return B.CreateMaxNum(Result, ConstantFP::get(Result->getType(), 0.0));
+    return B.CreateBinaryIntrinsic(Intrinsic::maximum, Result, ConstantFP::get(Result->getType(), 0.0));
   return Result;
 }
 
@@ -114,7 +121,7 @@ Emitted emitMinMax(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   if ((!Minimum && P.Operation != "fmax") || P.has("xorsign"))
     return std::nullopt;
   Intrinsic::ID ID = P.has("nan") ? (Minimum ? Intrinsic::minimum : Intrinsic::maximum)
-                                  : (Minimum ? Intrinsic::minnum : Intrinsic::maxnum);
+                                  : (Minimum ? Intrinsic::minimumnum : Intrinsic::maximumnum);
   return B.CreateBinaryIntrinsic(ID, Call.getArgOperand(0), Call.getArgOperand(1));
 }
 
@@ -125,13 +132,17 @@ Value *roundToInteger(IRBuilder<> &B, Value *X, const Parts &P) {
   return B.CreateUnaryIntrinsic(ID, X);
 }
 
-// "d2i.rz", "f2ull.rn.ftz", …: PTX saturates, and so do these.
+// "d2i.rz", "f2ull.rn.ftz", …: PTX saturates, and so do these. What is no number becomes zero in PTX where
+// both sides have 32 bits, else the integer's top bit.
 Emitted emitToInteger(IRBuilder<> &B, CallInst &Call, const Parts &P) {
   Value *X = Call.getArgOperand(0);
-  if (P.Operation.ends_with("ull") || P.Operation.ends_with("ui"))
-    return B.CreateIntrinsic(Intrinsic::fptoui_sat, {Call.getType(), X->getType()},
-                             {roundToInteger(B, X, P)});
-  return B.CreateIntrinsic(Intrinsic::fptosi_sat, {Call.getType(), X->getType()}, {roundToInteger(B, X, P)});
+  bool Unsigned = P.Operation.ends_with("ull") || P.Operation.ends_with("ui");
+  Value *Saturated = B.CreateIntrinsic(Unsigned ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
+                                       {Call.getType(), X->getType()}, {roundToInteger(B, X, P)});
+  if (X->getType()->isFloatTy() && Call.getType()->isIntegerTy(32))
+    return Saturated;
+  APInt Top = APInt::getSignMask(Call.getType()->getIntegerBitWidth());
+  return B.CreateSelect(B.CreateFCmpUNO(X, X), ConstantInt::get(Call.getType(), Top), Saturated);
 }
 
 Emitted emitFromInteger(IRBuilder<> &B, CallInst &Call, const Parts &P) {

@@ -43,6 +43,10 @@ llvm::Value *hidden(llvm::CallInst &Call, HiddenParameter Which);
 llvm::CallInst *callEngine(llvm::IRBuilder<> &, llvm::StringRef Name, llvm::Type *Result,
                            llvm::ArrayRef<llvm::Value *> Arguments);
 
+/// The value behind a fence: an operation that names its rounding never becomes part of a fused one, whatever
+/// the code generator may contract.
+llvm::Value *unfused(llvm::IRBuilder<> &, llvm::Value *);
+
 /// The thread's number in its block, x fastest.
 llvm::Value *emitLinearThread(llvm::IRBuilder<> &, llvm::CallInst &Call);
 

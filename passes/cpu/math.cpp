@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cpu/math.h"
 
+#include "cpu/emitters.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
@@ -47,6 +49,13 @@ Value *emitReciprocalRoot(IRBuilder<> &B, CallInst &Call) {
   return B.CreateFDiv(one(Call), B.CreateUnaryIntrinsic(Intrinsic::sqrt, Call.getArgOperand(0)));
 }
 
+// Rounded once, but for what double precision cannot tell apart.
+Value *emitRoundedReciprocalRoot(IRBuilder<> &B, CallInst &Call) {
+  Value *Wide = B.CreateFPExt(Call.getArgOperand(0), B.getDoubleTy());
+  Value *Root = B.CreateUnaryIntrinsic(Intrinsic::sqrt, Wide);
+  return B.CreateFPTrunc(B.CreateFDiv(ConstantFP::get(B.getDoubleTy(), 1.0), Root), Call.getType());
+}
+
 Value *emitDivision(IRBuilder<> &B, CallInst &Call) {
   return B.CreateFDiv(Call.getArgOperand(0), Call.getArgOperand(1));
 }
@@ -56,7 +65,7 @@ Value *emitReciprocal(IRBuilder<> &B, CallInst &Call) {
 }
 
 Value *emitSubtraction(IRBuilder<> &B, CallInst &Call) {
-  return B.CreateFSub(Call.getArgOperand(0), Call.getArgOperand(1));
+  return unfused(B, B.CreateFSub(unfused(B, Call.getArgOperand(0)), unfused(B, Call.getArgOperand(1))));
 }
 
 Value *emitRemainder(IRBuilder<> &B, CallInst &Call) {
@@ -112,8 +121,8 @@ private:
                                                                  {"rint", Intrinsic::rint},
                                                                  {"nearbyint", Intrinsic::nearbyint},
                                                                  {"round", Intrinsic::round},
-                                                                 {"fmin", Intrinsic::minnum},
-                                                                 {"fmax", Intrinsic::maxnum},
+                                                                 {"fmin", Intrinsic::minimumnum},
+                                                                 {"fmax", Intrinsic::maximumnum},
                                                                  {"fma", Intrinsic::fma},
                                                                  {"copysign", Intrinsic::copysign},
                                                                  {"sin", Intrinsic::sin},
@@ -194,7 +203,7 @@ private:
       Entries[(Prefix + "rcp_rn").str()] = {Intrinsic::not_intrinsic, nullptr, emitReciprocal};
       Entries[(Prefix + "sqrt_rn").str()] = {Intrinsic::sqrt, nullptr, nullptr};
     }
-    Entries["frsqrt_rn"] = {Intrinsic::not_intrinsic, nullptr, emitReciprocalRoot};
+    Entries["frsqrt_rn"] = {Intrinsic::not_intrinsic, nullptr, emitRoundedReciprocalRoot};
     for (StringRef Name : {"fma_rn", "fmaf_rn", "fmaf_ieee_rn"})
       Entries[Name] = {Intrinsic::fma, nullptr, nullptr};
   }

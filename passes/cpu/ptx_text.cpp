@@ -28,37 +28,105 @@ static std::string oneLine(StringRef Text) {
 
 static Value *argument(CallInst &Call, unsigned I) { return Call.getArgOperand(I); }
 
-// "ld.global.nc.v2.u64 {$0, $1}, [$2]". A pair of words is read at once, as the device does.
-static Emitted rewriteLoad(IRBuilder<> &B, CallInst &Call, StringRef Text) {
-  static const Regex Load(
-      "^ld\\.(global\\.nc|relaxed\\.gpu)\\.(v([24])\\.)?[usb](32|64) [^[]*\\[\\$[0-9]\\]$");
+namespace {
+
+/// What a load or a store says of memory: "ld.relaxed.gpu.global.v2.u32 {$0, $1}, [$2]".
+struct Access {
+  AtomicOrdering Order = AtomicOrdering::NotAtomic;
+  bool Volatile = false;
+  unsigned Count = 1;
+  bool Signed = false;
+  unsigned Bits = 0; ///< of one element
+};
+
+} // namespace
+
+static AtomicOrdering orderOf(StringRef Order) {
+  return StringSwitch<AtomicOrdering>(Order.split('.').first)
+      .Case("relaxed", AtomicOrdering::Monotonic)
+      .Case("acquire", AtomicOrdering::Acquire)
+      .Case("release", AtomicOrdering::Release)
+      .Default(AtomicOrdering::NotAtomic);
+}
+
+// Memory that any thread can see, with whatever hint for caches. What is not a plain access or an ordered one
+// of at most 64 bits is none that the host has.
+static std::optional<Access> accessOf(StringRef Instruction, StringRef Name) {
+  static const Regex Form("^(ld|st)(\\.(volatile|(relaxed|acquire|release)\\.(cta|gpu|sys)))?(\\.global)?"
+                          "(\\.(nc|ca|cg|cs|lu|cv|wb|wt))?(\\.L1::no_allocate)?(\\.v([24]))?"
+                          "\\.([usbf])(8|16|32|64)$");
   SmallVector<StringRef> Parts;
-  if (!Load.match(Text, &Parts) || Call.arg_size() != 1)
+  if (!Form.match(Instruction, &Parts) || Parts[1] != Name)
     return std::nullopt;
-  unsigned Bits = Parts[4] == "64" ? 64 : 32, Count = Parts[3].empty() ? 1 : Parts[3][0] - '0';
-  bool Relaxed = Parts[1].starts_with("relaxed");
-  if (Relaxed && Bits * Count > 64)
+  Access A;
+  A.Order = orderOf(Parts[3]);
+  A.Volatile = Parts[3] == "volatile" || Parts[8] == "cv";
+  if (!Parts[11].empty())
+    A.Count = Parts[11][0] - '0';
+  A.Signed = Parts[12] == "s";
+  Parts[13].getAsInteger(10, A.Bits);
+  bool Ordered = A.Order != AtomicOrdering::NotAtomic;
+  return Ordered && A.Bits * A.Count > 64 ? std::nullopt : std::optional<Access>(A);
+}
+
+/// "$3", or "{$3,$4}" for more than one.
+static std::string registers(unsigned First, unsigned Count) {
+  std::string Text;
+  for (unsigned I = 0; I < Count; ++I)
+    Text += (I ? ",$" : "$") + std::to_string(First + I);
+  return Count == 1 ? Text : "{" + Text + "}";
+}
+
+static std::string withoutBlanks(StringRef Text) {
+  std::string Rest = Text.str();
+  erase(Rest, ' ');
+  return Rest;
+}
+
+static Value *toRegister(IRBuilder<> &B, Value *Element, Type *T, bool Signed) {
+  if (T->isFloatingPointTy())
+    return B.CreateBitCast(Element, T);
+  return Signed ? B.CreateSExtOrTrunc(Element, T) : B.CreateZExtOrTrunc(Element, T);
+}
+
+// All elements are read at once, as the device does.
+static Emitted rewriteLoad(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  auto [Instruction, Operands] = Text.split(' ');
+  std::optional<Access> A = accessOf(Instruction, "ld");
+  if (!A || Call.arg_size() != 1 ||
+      withoutBlanks(Operands) != registers(0, A->Count) + ",[$" + std::to_string(A->Count) + "]")
     return std::nullopt;
   Value *Pointer = B.CreateIntToPtr(argument(Call, 0), B.getPtrTy());
-  LoadInst *Whole = B.CreateAlignedLoad(B.getIntNTy(Bits * Count), Pointer, Align(Bits * Count / 8));
-  if (Relaxed)
-    Whole->setAtomic(AtomicOrdering::Monotonic);
-  if (Count == 1)
-    return Whole;
-  Value *Parted = PoisonValue::get(Call.getType());
-  for (unsigned I = 0; I < Count; ++I)
-    Parted = B.CreateInsertValue(Parted, B.CreateTrunc(B.CreateLShr(Whole, I * Bits), B.getIntNTy(Bits)), I);
+  unsigned Bits = A->Bits * A->Count;
+  LoadInst *Whole = B.CreateAlignedLoad(B.getIntNTy(Bits), Pointer, Align(Bits / 8), A->Volatile);
+  Whole->setAtomic(A->Order);
+  auto *Parts = dyn_cast<StructType>(Call.getType());
+  if (!Parts)
+    return toRegister(B, Whole, Call.getType(), A->Signed);
+  Value *Parted = PoisonValue::get(Parts);
+  for (unsigned I = 0; I < A->Count; ++I) {
+    Value *Element = B.CreateTrunc(B.CreateLShr(Whole, I * A->Bits), B.getIntNTy(A->Bits));
+    Parted = B.CreateInsertValue(Parted, toRegister(B, Element, Parts->getElementType(I), A->Signed), I);
+  }
   return Parted;
 }
 
 static Emitted rewriteStore(IRBuilder<> &B, CallInst &Call, StringRef Text) {
-  if (Text != "st.relaxed.gpu.v2.u32 [$0], {$1, $2}")
+  auto [Instruction, Operands] = Text.split(' ');
+  std::optional<Access> A = accessOf(Instruction, "st");
+  if (!A || Call.arg_size() != A->Count + 1 || withoutBlanks(Operands) != "[$0]," + registers(1, A->Count))
     return std::nullopt;
-  Type *Pair = B.getInt64Ty();
-  Value *High = B.CreateShl(B.CreateZExt(argument(Call, 2), Pair), 32);
-  Value *Whole = B.CreateOr(B.CreateZExt(argument(Call, 1), Pair), High);
-  StoreInst *Store = B.CreateAlignedStore(Whole, B.CreateIntToPtr(argument(Call, 0), B.getPtrTy()), Align(8));
-  Store->setAtomic(AtomicOrdering::Monotonic);
+  unsigned Bits = A->Bits * A->Count;
+  Value *Whole = B.getIntN(Bits, 0);
+  for (unsigned I = 0; I < A->Count; ++I) {
+    Value *V = argument(Call, 1 + I);
+    Value *Word = B.CreateBitCast(V, B.getIntNTy(V->getType()->getPrimitiveSizeInBits().getFixedValue()));
+    Value *Element = B.CreateZExtOrTrunc(B.CreateZExtOrTrunc(Word, B.getIntNTy(A->Bits)), Whole->getType());
+    Whole = B.CreateOr(Whole, B.CreateShl(Element, I * A->Bits));
+  }
+  Value *Pointer = B.CreateIntToPtr(argument(Call, 0), B.getPtrTy());
+  StoreInst *Store = B.CreateAlignedStore(Whole, Pointer, Align(Bits / 8), A->Volatile);
+  Store->setAtomic(A->Order);
   return nullptr;
 }
 
@@ -71,9 +139,22 @@ static Value *shift(IRBuilder<> &B, bool Left, Value *V, Value *Distance) {
   return B.CreateSelect(Inside, Shifted, ConstantInt::get(T, 0));
 }
 
+// "shf.l.wrap.b32 $0, $1, $2, $3": the upper word of {$2, $1} shifted left, or the lower one shifted right.
+static Value *funnelShift(IRBuilder<> &B, CallInst &Call, bool Left, bool Clamps) {
+  Value *Low = argument(Call, 0), *High = argument(Call, 1), *Distance = argument(Call, 2);
+  Value *Shifted =
+      B.CreateIntrinsic(Left ? Intrinsic::fshl : Intrinsic::fshr, {Low->getType()}, {High, Low, Distance});
+  if (!Clamps)
+    return Shifted;
+  return B.CreateSelect(B.CreateICmpULT(Distance, B.getInt32(32)), Shifted, Left ? Low : High);
+}
+
 static Emitted rewriteBits(IRBuilder<> &B, CallInst &Call, StringRef Text) {
   static const Regex Shift("^sh([lr])\\.b(32|64) \\$0, \\$1, \\$2$");
+  static const Regex Funnel("^shf\\.([lr])\\.(clamp|wrap)\\.b32 \\$0, \\$1, \\$2, \\$3$");
   SmallVector<StringRef> Parts;
+  if (Funnel.match(Text, &Parts))
+    return funnelShift(B, Call, Parts[1] == "l", Parts[2] == "clamp");
   if (Shift.match(Text, &Parts))
     return shift(B, Parts[1] == "l", argument(Call, 0), argument(Call, 1));
   if (Text != "bmsk.clamp.b32 $0, $1, $2")
@@ -134,6 +215,33 @@ static Emitted rewriteBallot(IRBuilder<> &B, CallInst &Call, StringRef Text) {
   return B.CreateSelect(Set, Lanes, B.CreateNot(Lanes));
 }
 
+/// "$1" or "64".
+static Value *operandOf(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  unsigned Number = 0;
+  if (!Text.consume_front("$"))
+    return Text.getAsInteger(0, Number) ? nullptr : B.getInt32(Number);
+  if (Text.getAsInteger(10, Number) || Number >= Call.arg_size())
+    return nullptr;
+  return B.CreateZExtOrTrunc(argument(Call, Number), B.getInt32Ty());
+}
+
+// "bar.sync 1, 64": barriers other than __syncthreads() have no other spelling in CUDA.
+static Emitted rewriteBarrier(IRBuilder<> &B, CallInst &Call, StringRef Text) {
+  static const Regex Form("^bar(rier)?(\\.cta)?\\.(sync|arrive)(\\.aligned)? ([$0-9]+)(, ([$0-9]+))?$");
+  SmallVector<StringRef> Parts;
+  if (!Form.match(Text, &Parts))
+    return std::nullopt;
+  Value *Barrier = operandOf(B, Call, Parts[5]);
+  Value *Count = Parts[7].empty() ? nullptr : operandOf(B, Call, Parts[7]);
+  bool Arrives = Parts[3] == "arrive";
+  if (!Barrier || (!Count && (Arrives || !Parts[7].empty())))
+    return std::nullopt;
+  if (Arrives)
+    return B.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_arrive_count, {Barrier, Count});
+  return Count ? B.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_count, {Barrier, Count})
+               : B.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_all, {Barrier});
+}
+
 static Emitted rewriteControl(IRBuilder<> &B, CallInst &Call, StringRef Text) {
   if (Text == "nanosleep.u32 $0")
     return B.CreateIntrinsic(Intrinsic::nvvm_nanosleep, {argument(Call, 0)});
@@ -146,7 +254,7 @@ static void rewriteCall(CallInst &Call, const InlineAsm &Asm) {
   IRBuilder<> B(&Call);
   std::string Text = oneLine(Asm.getAsmString());
   for (auto Family : {rewriteLoad, rewriteStore, rewriteBits, rewriteShuffle, rewriteScanStep, rewriteBallot,
-                      rewriteControl}) {
+                      rewriteBarrier, rewriteControl}) {
     Emitted Result = Family(B, Call, Text);
     if (!Result)
       continue;

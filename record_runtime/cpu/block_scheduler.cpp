@@ -31,7 +31,7 @@ void BlockScheduler::prepare() {
   ended_ = 0;
   aborted_ = false;
   outcome_ = {};
-  std::fill(std::begin(barriers_), std::end(barriers_), Barrier{0, 0, 0, true, false});
+  std::fill(std::begin(barriers_), std::end(barriers_), Barrier{0, 0, false, 0, true, false});
   if (threads_.size() < count_)
     threads_.resize(count_);
   for (uint32_t i = 0; i < count_; ++i) {
@@ -87,6 +87,7 @@ bool BlockScheduler::resolve() { return resolveBarriers() || resolveActiveMasks(
 void BlockScheduler::arriveAt(Barrier &barrier, uint32_t count, bool predicate) {
   barrier.arrived += 1;
   barrier.expected = count;
+  barrier.last_warp |= current_->index / warp_size_ == warps_ - 1;
   barrier.count += predicate;
   barrier.all &= predicate;
   barrier.any |= predicate;
@@ -119,13 +120,16 @@ bool BlockScheduler::resolveBarriers() {
   return any;
 }
 
+// Expected threads are counted by whole warps: those that the last one lacks arrive with it.
 bool BlockScheduler::resolveBarrier(uint32_t id) {
   Barrier &barrier = barriers_[id];
-  uint32_t needed = barrier.expected ? barrier.expected : count_ - ended_;
-  if (barrier.arrived == 0 || barrier.arrived < needed)
+  uint32_t absent = barrier.last_warp ? warps_ * warp_size_ - count_ : 0;
+  bool complete =
+      barrier.expected ? barrier.arrived + absent >= barrier.expected : barrier.arrived >= count_ - ended_;
+  if (barrier.arrived == 0 || !complete)
     return false;
   released_[id] = {barrier.count, barrier.all, barrier.any};
-  barrier = {0, 0, 0, true, false};
+  barrier = {0, 0, false, 0, true, false};
   for (uint32_t i = 0; i < count_; ++i)
     if (threads_[i].wait == Wait::Barrier && threads_[i].barrier == id)
       threads_[i].wait = Wait::Ready;

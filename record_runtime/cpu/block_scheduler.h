@@ -59,6 +59,7 @@ struct Thread {
 struct Barrier {
   uint32_t arrived;
   uint32_t expected; ///< 0: every thread that has not ended
+  bool last_warp;    ///< a thread of the last warp is among those that arrived
   uint32_t count;
   bool all;
   bool any;

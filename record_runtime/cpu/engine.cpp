@@ -11,7 +11,10 @@ namespace r3::cpu {
 
 namespace {
 
-constexpr size_t kSharedAlignment = 128;
+// What swizzled copies of tensors ask for; nothing in CUDA asks for more.
+constexpr size_t kSharedAlignment = 1024;
+// Of a struct that a kernel takes by value.
+constexpr size_t kArgumentAlignment = 128;
 
 size_t alignShared(size_t size) {
   return (size + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
@@ -48,6 +51,26 @@ std::string demangled(const char *name) {
 std::string text(r3cpu_dim3 d) {
   return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
 }
+
+/// A launch's arguments where the kernel may read them by aligned vector instructions: callers pack them as
+/// it comes.
+class AlignedArguments {
+public:
+  explicit AlignedArguments(const Launch &launch) : place_(launch.arguments) {
+    if (reinterpret_cast<uintptr_t>(place_) % kArgumentAlignment == 0)
+      return;
+    size_t space = launch.argument_size + kArgumentAlignment;
+    copy_ = std::make_unique<unsigned char[]>(space);
+    void *at = copy_.get();
+    place_ = std::memcpy(std::align(kArgumentAlignment, launch.argument_size, at, space), launch.arguments,
+                         launch.argument_size);
+  }
+  const void *get() const { return place_; }
+
+private:
+  std::unique_ptr<unsigned char[]> copy_;
+  const void *place_;
+};
 
 [[noreturn]] void refuse(const Launch &launch, const std::string &why) {
   throw EngineError(R3CPU_BAD_LAUNCH,
@@ -91,8 +114,11 @@ Engine::Engine(unsigned workers) : pool_(workers) {
     states_.push_back(std::make_unique<Worker>());
 }
 
-uint64_t Engine::run(const Launch &launch) {
-  check(launch);
+uint64_t Engine::run(const Launch &asked) {
+  check(asked);
+  AlignedArguments arguments(asked);
+  Launch launch = asked;
+  launch.arguments = arguments.get();
   std::lock_guard lock(launch_mutex_);
   ++launches_;
   failure_ = {};

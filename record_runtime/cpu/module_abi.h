@@ -36,7 +36,7 @@ typedef struct {
   const r3cpu_parameter *parameters;
   uint32_t parameter_count;
   uint32_t form;          /* r3cpu_form */
-  uint32_t static_shared; /* bytes; dynamic shared memory follows; both aligned to 128 */
+  uint32_t static_shared; /* bytes; dynamic shared memory follows; both aligned to 1024 */
   uint32_t max_threads;   /* threads a block, from launch bounds; 0 if none */
   uint32_t wave;          /* threads that run as one: 32, or 64 on some of AMD's GPUs */
 } r3cpu_kernel_entry;

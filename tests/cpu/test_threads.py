@@ -59,6 +59,27 @@ def test_threads_that_have_ended_do_not_hold_up_a_barrier(launch: Runner, live: 
     np.testing.assert_array_equal(answer.arrays[0][0], [live] * live + [0] * (64 - live))
 
 
+@pytest.mark.parametrize("threads", [1, 32, 48])
+def test_a_named_barrier_counts_whole_warps(launch: Runner, threads: int) -> None:
+    answer = launch("threads.cu", Launch("whole_warps", (1, 1, 1), (threads, 1, 1), (np.zeros(threads, np.int32),)))
+    assert answer.status == 0, answer.message
+    assert answer.arrays[0][0].tolist() == [1] * threads
+
+
+def test_shared_memory_is_aligned_as_it_asks(launch: Runner) -> None:
+    call = Launch("aligned_shared", (2, 1, 1), (64, 1, 1), (np.ones(2, np.uint64),), shared=2048)
+    assert launch("threads.cu", call).arrays[0][0].tolist() == [0, 0]
+
+
+def test_structs_by_value_are_aligned_as_they_ask(launch: Runner) -> None:
+    line = np.arange(16, dtype=np.float32)
+    out = np.zeros((8, 16), np.float32)
+    call = Launch("wide_parameters", (1, 1, 1), (8, 1, 1), (np.int8(1), line.view("V64")[0], out))
+    answer = launch("threads.cu", call)
+    assert answer.status == 0, answer.message
+    np.testing.assert_array_equal(answer.arrays[0][0], np.tile(line, (8, 1)))
+
+
 @pytest.mark.parametrize("values", [[0] * 40, [1] * 40, [1, 0] * 20])
 def test_reductions_over_a_block(launch: Runner, values: list[int]) -> None:
     given = np.array(values, np.int32)

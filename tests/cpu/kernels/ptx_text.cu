@@ -20,3 +20,44 @@ extern "C" __global__ void scan_step(const int *in, int *out) {
                : "r"(v), "r"(1), "r"(0), "r"(v), "r"(~0u));
   out[t] = sum;
 }
+
+extern "C" __global__ void operands_in_any_order(float a, float b, float *out) {
+  asm("sub.f32 %0, %2, %1;" : "=f"(out[0]) : "f"(a), "f"(b));
+  asm("add.f32 %0, %1, %1;" : "=f"(out[1]) : "f"(a));
+  asm("fma.rn.f32 %0, %3, %1, %2;" : "=f"(out[2]) : "f"(a), "f"(b), "f"(10.0f));
+}
+
+extern "C" __global__ void funnels(const unsigned *in, unsigned *out) {
+  int t = threadIdx.x;
+  unsigned low = in[0], high = in[1];
+  out[t] = __funnelshift_l(low, high, t);
+  out[64 + t] = __funnelshift_r(low, high, t);
+  out[128 + t] = __funnelshift_lc(low, high, t);
+  out[192 + t] = __funnelshift_rc(low, high, t);
+}
+
+extern "C" __global__ void halves(int a, int b, int *out) {
+  out[0] = __dp2a_lo(a, b, 5);
+  out[1] = __dp2a_hi(a, b, 5);
+  out[2] = (int)__dp2a_lo((unsigned)a, (unsigned)b, 5u);
+}
+
+extern "C" __global__ void hints(const float *x, const signed char *bytes, const double2 *pairs, double *out, float *y) {
+  int t = threadIdx.x;
+  double2 pair = __ldcg(pairs + t);
+  float4 four = __ldcs((const float4 *)x + t % 8);
+  out[t] = __ldcv(x + t) + __ldcg(bytes + t) + pair.x * pair.y + four.x + four.w;
+  __stwt((float2 *)y + t, make_float2(t, -t));
+  asm volatile("st.global.cs.s8 [%0], %1;" : : "l"((char *)y + 256 + t), "r"(300 + t) : "memory");
+}
+
+extern "C" __global__ void one_way(int *out) {
+  int t = threadIdx.x;
+  if (t < 32) {
+    out[t] = t;
+    asm volatile("bar.arrive 1, 64;" : : : "memory");
+  } else {
+    asm volatile("bar.sync %0, %1;" : : "r"(1), "n"(64) : "memory");
+    out[t] = out[t - 32] + 100;
+  }
+}

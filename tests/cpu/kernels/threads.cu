@@ -83,3 +83,29 @@ extern "C" __global__ void private_array(const int *in, int *out, int n) {
     picked = picked * 3 + mine[(in[i] + k) & 7];
   out[i] = picked;
 }
+
+// The threads that a named barrier expects are counted by whole warps.
+extern "C" __global__ void whole_warps(int *out) {
+  __barrier_sync_count(2, (blockDim.x + 31) / 32 * 32);
+  out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void aligned_shared(unsigned long long *out) {
+  __shared__ __align__(1024) char tile[1024];
+  __shared__ char odd[3];
+  extern __shared__ __align__(1024) char more[];
+  odd[threadIdx.x % 3] = 1;
+  tile[threadIdx.x] = more[threadIdx.x] = odd[0];
+  __syncthreads();
+  out[0] = (unsigned long long)tile % 1024 + tile[3] - more[3];
+  out[1] = (unsigned long long)more % 1024;
+}
+
+struct alignas(64) Line {
+  float values[16];
+};
+
+extern "C" __global__ void wide_parameters(char before, Line line, float *out) {
+  for (int i = 0; i < 16; ++i)
+    out[threadIdx.x * 16 + i] = line.values[i];
+}
