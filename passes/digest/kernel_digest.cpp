@@ -6,7 +6,9 @@
 #include "replay/ir_hash.h"
 #include "replay/module.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
@@ -74,8 +76,51 @@ void dropTypeNames(Module &M) {
       Type->setName("");
 }
 
+/// What aliasing metadata says of types, with numbers for the names that the source gives them. The nodes
+/// themselves may be shared with the module that the kernel was taken from, so new ones take their place.
+class AliasTypes {
+public:
+  explicit AliasTypes(LLVMContext &Context) : Context(Context) {}
+
+  void rename(Function &F) {
+    for (Instruction &I : instructions(F))
+      for (unsigned Kind : {LLVMContext::MD_tbaa, LLVMContext::MD_tbaa_struct})
+        if (MDNode *Node = I.getMetadata(Kind))
+          I.setMetadata(Kind, cast<MDNode>(renamed(Node)));
+  }
+
+private:
+  Metadata *renamed(Metadata *Old) {
+    if (auto *Text = dyn_cast_or_null<MDString>(Old))
+      return MDString::get(Context, numbered(Text->getString()));
+    auto *Node = dyn_cast_or_null<MDNode>(Old);
+    if (!Node)
+      return Old;
+    if (Metadata *Known = Nodes.lookup(Node))
+      return Known;
+    SmallVector<Metadata *, 8> Operands;
+    for (const MDOperand &Operand : Node->operands())
+      Operands.push_back(renamed(Operand.get()));
+    return Nodes[Node] = MDNode::get(Context, Operands);
+  }
+
+  /// "p1 _ZTS5Names" is a pointer to such a type.
+  std::string numbered(StringRef Text) {
+    size_t At = Text.find("_ZTS");
+    if (At == StringRef::npos)
+      return Text.str();
+    unsigned Number = Numbers.try_emplace(Text.drop_front(At), Numbers.size()).first->second;
+    return (Text.take_front(At) + "r3." + Twine(Number)).str();
+  }
+
+  LLVMContext &Context;
+  DenseMap<MDNode *, Metadata *> Nodes;
+  StringMap<unsigned> Numbers;
+};
+
 /// Linkage tells what else the unit or its host code does with a symbol, and extraction changes it.
 void normaliseLinkage(GlobalValue &Value) {
+  Value.setDSOLocal(false);
   if (Value.isDeclaration() || Value.hasAppendingLinkage())
     return;
   if (auto *Object = dyn_cast<GlobalObject>(&Value))
@@ -86,7 +131,6 @@ void normaliseLinkage(GlobalValue &Value) {
   if (Variable && keepsName(*Variable))
     Variable->setExternallyInitialized(true);
   Value.setLinkage(GlobalValue::ExternalLinkage);
-  Value.setDSOLocal(false);
 }
 
 /// Cookies that lead inline assembly back to its source line.
@@ -129,6 +173,9 @@ std::string kernelDigest(Module &M, Function &Kernel) {
     normaliseLinkage(*Value);
   dropTypeNames(M);
   reorder(M, Closure);
+  AliasTypes Types(M.getContext());
+  for (Function &F : M)
+    Types.rename(F);
   return hashText(M);
 }
 

@@ -8,7 +8,7 @@ from tests.llvm.conftest import Capture
 READER = "_Z6readerPfi"
 
 
-@pytest.mark.parametrize("flag", ["-g", "-DUNRELATED", "-fno-discard-value-names"])
+@pytest.mark.parametrize("flag", ["-g", "-DUNRELATED", "-fno-discard-value-names", "-fPIC", "-DPAIR=Renamed"])
 def test_a_digest_ignores_what_does_not_matter(passes: Passes, pipeline_start: Capture, flag: str) -> None:
     plain = passes.kernel_digest(pipeline_start("digest.cu", 3), READER)
     assert passes.kernel_digest(pipeline_start("digest.cu", 3, flag), READER) == plain

@@ -23,7 +23,19 @@ __global__ void writer(float x) {
   other_table[threadIdx.x & 63] = x;
 }
 
+#ifndef PAIR
+#define PAIR Pair
+#endif
+struct PAIR {
+  float first;
+  int second;
+};
+__device__ PAIR pair;
+
 __global__ void reader(float *y, int n) {
+  PAIR *own = &pair;
+  own->second = n;
+  own->first = y[n];
   int i = blockIdx.x * blockDim.x + threadIdx.x;
 #ifdef OTHER_TABLE
   y[i] = scale(other_table[i & 63]) + weights[i & 3];
