@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from r3cc.devices.base import Range
+from r3cc.replay.content import PIECE, cut, several_at_once
 from r3cc.replay.elements import BYTES, Tolerance, floats, is_float, size_of, words
 from r3cc.replay.model import Allowance, Mismatch
 from r3cc.replay.sensitivity import Sensitivity, most_allowed
@@ -17,6 +19,8 @@ from r3cc.replay.sensitivity import Sensitivity, most_allowed
 Bytes = npt.NDArray[np.uint8]
 Piece = tuple[int, Bytes, Bytes]
 """Offset in the area, expected bytes, actual bytes."""
+
+_LARGE = 1 << 20
 
 SPREAD_MARGIN = 4.0
 """A candidate may be this many times as far from the reference as the baseline's own replays were."""
@@ -42,7 +46,11 @@ def magnitude_of(expected: Bytes, element: str) -> Magnitude:
     """Of whole elements."""
     if not is_float(element):
         return Magnitude()
-    values = floats(expected, element)
+    pieces = (expected[part.address : part.end] for part in cut([Range(0, len(expected))], PIECE))
+    return sum((_magnitude_of(floats(piece, element)) for piece in pieces), Magnitude())
+
+
+def _magnitude_of(values: npt.NDArray[np.float64]) -> Magnitude:
     values = values[np.isfinite(values)]
     with np.errstate(over="ignore"):
         return Magnitude(float(np.max(np.abs(values), initial=0.0)), float(np.sum(values**2)))
@@ -106,8 +114,8 @@ class Area:
         """
         self.unsettled = False
         total = _Total()
-        for offset, expected, actual in pieces:
-            total = total.with_piece(self._judge_piece(offset, expected, actual, tolerance))
+        for found in several_at_once(partial(self._judge_piece, tolerance), pieces, _is_large):
+            total = total.with_piece(found)
         if not total.different:
             return None
         beyond, refused = self._norm_broken(total, tolerance)
@@ -137,7 +145,8 @@ class Area:
         granted = self._sensitivity.norm_allowed(norm) if self._sensitivity is not None else 0.0
         return beyond, beyond and distance > granted
 
-    def _judge_piece(self, offset: int, expected: Bytes, actual: Bytes, tolerance: Tolerance | None) -> _Total:
+    def _judge_piece(self, tolerance: Tolerance | None, piece: Piece) -> _Total:
+        offset, expected, actual = piece
         different = np.flatnonzero(words(expected, self.element) != words(actual, self.element))
         first = offset // size_of(self.element)
         if not is_float(self.element):
@@ -206,6 +215,11 @@ class _Total(msgspec.Struct, frozen=True):
             self.squares + piece.squares,
             max(self.times, piece.times),
         )
+
+
+def _is_large(piece: Piece) -> bool:
+    """Whether a thread of its own is worth its while."""
+    return len(piece[1]) >= _LARGE
 
 
 def _first(offset: int, indices: npt.NDArray[np.int64], element: str) -> int:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -16,10 +17,14 @@ from r3cc.replay.launches import LaunchSource
 from r3cc.store.images import CHUNK_SIZE
 
 Bytes = npt.NDArray[np.uint8]
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 WINDOW = 32 << 20
 """Bytes that are read, uploaded or compared at a time; a multiple of every element's size."""
+
+PIECE = 4 << 20
+"""Bytes of which numbers are made at a time, which take a multiple of them; a multiple of every element's size."""
 
 _READERS = 8
 _AHEAD = 3
@@ -157,14 +162,14 @@ class Layout:
 
 def windows(size: int) -> list[Range]:
     """Parts of at most ``WINDOW`` bytes, in order."""
-    return [Range(start, min(WINDOW, size - start)) for start in range(0, size, WINDOW)]
+    return list(cut([Range(0, size)], WINDOW))
 
 
-def in_windows(parts: Iterable[Range]) -> Iterator[Range]:
-    """The parts, cut into windows."""
+def cut(parts: Iterable[Range], longest: int) -> Iterator[Range]:
+    """The parts, in pieces of at most so many bytes."""
     for part in parts:
-        for window in windows(part.size):
-            yield Range(part.address + window.address, window.size)
+        for start in range(part.address, part.end, longest):
+            yield Range(start, min(longest, part.end - start))
 
 
 def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:
@@ -176,6 +181,23 @@ def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:
         return list(pool.map(work, parts))
 
 
+def several_at_once(
+    work: Callable[[Item], Result], items: Iterable[Item], is_large: Callable[[Item], bool]
+) -> Iterator[Result]:
+    """What ``work`` makes of each item, in order; it works on a few large ones at once, in threads.
+
+    Items are taken one by one, in the caller's thread.
+    """
+    waiting: deque[Callable[[], Result]] = deque()
+    with ThreadPoolExecutor(min(_READERS, os.cpu_count() or 1)) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item).result if is_large(item) else partial(work, item))
+            if len(waiting) > _READERS:
+                yield waiting.popleft()()
+        while waiting:
+            yield waiting.popleft()()
+
+
 def read_ahead(
     content: Content, parts: Iterable[Range], memory: Callable[[int], Bytes]
 ) -> Iterator[tuple[Range, Bytes]]:
@@ -183,7 +205,7 @@ def read_ahead(
 
     ``memory`` gives host memory of a size in bytes; in it the bytes are until the next window is asked for.
     """
-    pieces = list(in_windows(parts))
+    pieces = list(cut(parts, WINDOW))
     if not pieces:
         return
     size, count = max(piece.size for piece in pieces), min(_AHEAD + 1, len(pieces))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
 from r3cc.devices.pinned import HOST
 from r3cc.replay.compare import Area, Magnitude, Piece, magnitude_of
-from r3cc.replay.content import WINDOW, Content, Held, Layout, Recorded, each_window, in_windows, read_ahead
+from r3cc.replay.content import PIECE, WINDOW, Content, Held, Layout, Recorded, cut, each_window, read_ahead
 from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
@@ -307,13 +307,13 @@ class Block:
             area.widen((part.address - area.offset, left.read(part), right.read(part)) for part in parts)
 
     def _pieces(self, device: Device, address: int, area: Area) -> Iterator[Piece]:
-        for part in in_windows(clip(self._strays, Range(area.offset, area.size))):
+        for part in cut(clip(self._strays, Range(area.offset, area.size)), PIECE):
             yield part.address - area.offset, self._after.read(part), _download(device, address, part)
 
     def _judge_outside(self, device: Device, address: int) -> Mismatch | None:
         """Bytes that differ where no area is: the kernel wrote to memory that nobody gave it."""
         count, first = 0, -1
-        for part in in_windows(without(self._strays, [Range(area.offset, area.size) for area in self.areas])):
+        for part in cut(without(self._strays, [Range(area.offset, area.size) for area in self.areas]), PIECE):
             wrong = np.flatnonzero(_download(device, address, part) != self._after.read(part))
             if len(wrong):
                 first = part.address + int(wrong[0]) if first < 0 else first
