@@ -247,22 +247,29 @@ class Block:
         self._restore_changes: Callable[[int], None] | None = before.restorer([]) if before is after else None
         """Restores what the recorded launch changed; None until memory was there to compare with."""
         self._strays: list[Range] = []
-        """What else may differ from ``before``."""
+        """What else may differ from ``before`` after a launch of the code that was looked at last."""
+        self._unknown = False
 
     def forget(self) -> None:
         """Memory may hold anything."""
-        self._strays = [Range(0, self.size)]
+        self._unknown = True
 
     def assume_all_changed(self) -> None:
         """Restore all of it every time, without finding out what the launch changes: for small memory."""
         self._restore_changes = self._before.restorer([Range(0, self.size)])
 
     def restore(self, address: int) -> None:
-        """Put back what the recorded launch changes and what the last check found different."""
+        """Put back what the recorded launch changes and what the last check found different.
+
+        That again and again until the next check: what a code changes where the recorded launch did not would add up.
+        """
+        if self._unknown:
+            self._before.restore(address, [Range(0, self.size)])
+            self._unknown = False
+            return
         if self._restore_changes is not None:
             self._restore_changes(address)
         self._before.restore(address, coalesce(self._strays))
-        self._strays = []
 
     def learn(self, address: int) -> None:
         """Find out, once and in freshly restored memory, what the recorded launch changed."""

@@ -55,6 +55,9 @@ def test_what_a_code_changes_elsewhere_is_restored_before_every_launch(device):
     elsewhere[-PAGE:] = 2
     device.upload(address, elsewhere)
     assert block.judge(device, address, {})
+    block.forget()  # another launch was replayed meanwhile
+    block.restore(address)
+    device.upload(address, elsewhere)
     for _ in range(3):  # timed launches are not checked one by one
         block.restore(address)
         assert device.download(address, len(before)) == before.tobytes()
