@@ -11,12 +11,14 @@ from r3cc.replay.model import Candidate, Evaluation, Status
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import SearchSpace
 from r3cc.tune.knobs import BLOCK, BLOCK_BY_SHAPE, BLOCK_FOR
-from r3cc.tune.side_by_side import Rounds, quotients, together
+from r3cc.tune.side_by_side import SAMPLES, WARMUPS, Rounds, quotients, together
 from r3cc.tune.simplify import size, without
 
 MOST_PARTS = 12
 """Changes of a winner that are measured; minimised winners have fewer."""
 ROUNDS = 4
+USUAL_BLOCKS = 6 * ROUNDS * (WARMUPS + SAMPLES)
+"""What this is reckoned with before there is a winner: one with five parts."""
 
 
 def measure_parts(

@@ -6,16 +6,15 @@ fresh processes: its number was not chosen for being low, and is the one reporte
 differs between processes, so the interval is made of their medians. Inside it, or that of the baseline against itself,
 there is no improvement.
 
-Processes are prepared several at a time, and measured in one after another. What does not change from one to the next,
-results on held-out launches, is checked in a round's first.
+The processes of both rounds are prepared together, as many as the device has room for, and measured in one after
+another. What does not change from one to the next, results on held-out launches, is checked in a round's first.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing
 from typing import TypeVar
 
 import msgspec
@@ -25,8 +24,9 @@ from r3cc.farm.local import BASELINE_PLAN
 from r3cc.replay.events import Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.replay.statistics import across
+from r3cc.tune.explain import USUAL_BLOCKS
 from r3cc.tune.kernel_search import Judged, KernelSearch
-from r3cc.tune.opened import OpenEvaluator, fresh_processes
+from r3cc.tune.opened import FreshEvaluators
 from r3cc.tune.simplify import simplest, size
 
 FINALISTS = 5
@@ -65,15 +65,16 @@ def decide(
     search: KernelSearch,
     baseline: Evaluation,
     chosen: Sequence[Judged],
-    open_: OpenEvaluator,
+    fresh: FreshEvaluators,
     emit: Emit,
 ) -> Result:
     """Measure the finalists again and say what was gained."""
     if not chosen:
         return no_improvement(plan, baseline, "no candidate was faster in the search")
-    _, measured = _measure(plan, 1, chosen, open_, emit)
+    prepare(fresh, len(chosen))
+    _, measured = _measure(plan, 1, chosen, fresh, emit)
     for judged in ranked(list(zip(chosen, measured, strict=True)), search.noise):
-        against_itself, (second,) = _measure(plan, 2, [judged], open_, emit)
+        against_itself, (second,) = _measure(plan, 2, [judged], fresh, emit)
         if second.status is Status.OK:
             candidate, changes = judged.evaluation.candidate, search.space.changes(judged.genotype)
             return verdict(plan, judged.n, candidate, changes, second, against_itself)
@@ -113,11 +114,12 @@ def inverse(ratio: Interval) -> Interval:
 def seconds(opening_s: float, baseline_s: float, launches_s: float, room: int) -> float:
     """About how long finals take, by how long it took to open an evaluator and to measure the baseline in it.
 
+    What a winner's parts buy is measured after them, and counted here.
     ``launches_s`` of the latter went by in launches: more blocks take more of that, and the rest once a process.
     Perturbed inputs are taken to cost as much as one more opening.
     """
-    waves = sum(-(-processes // (room + 1)) for processes in PROCESSES) + 1
-    blocks = (USUAL_FINALISTS + 1) * _blocks(ROUNDS[0]) + PROCESSES[1] * 2 * _blocks(ROUNDS[1])
+    waves = -(-sum(PROCESSES) // max(room, 1)) + 1
+    blocks = (USUAL_FINALISTS + 1) * _blocks(ROUNDS[0]) + PROCESSES[1] * 2 * _blocks(ROUNDS[1]) + USUAL_BLOCKS
     rest_s = max(0.0, baseline_s - launches_s)
     return waves * opening_s + sum(PROCESSES) * rest_s + blocks / _blocks(BASELINE_PLAN) * launches_s
 
@@ -126,30 +128,34 @@ def _blocks(plan: TimingPlan) -> int:
     return plan.warmups + plan.samples
 
 
+def prepare(fresh: FreshEvaluators, finalists: int) -> None:
+    """Have processes ready for both rounds, as far as there is room: it takes as long as for one of them."""
+    first, second = PROCESSES
+    fresh.prepare([finalists + 1] * first + [2] * second)
+
+
 def in_fresh_processes(
-    number: int, first: TimingPlan, candidates: Sequence[Candidate], open_: OpenEvaluator
-) -> Generator[list[Evaluation], None, None]:
+    number: int, first: TimingPlan, candidates: Sequence[Candidate], fresh: FreshEvaluators
+) -> Iterator[list[Evaluation]]:
     """Evaluations of the candidates in each process of a round; ``first`` is how they are measured in its first."""
     later = msgspec.structs.replace(first, held_out=False, perturbed=False)
-    with closing(fresh_processes(open_, PROCESSES[number - 1], len(candidates))) as processes:
-        for process, evaluator in enumerate(processes):
-            timing = later if process else first
-            futures = [evaluator.submit(candidate, timing) for candidate in candidates]
-            yield [_settled(evaluator, *pair, timing) for pair in zip(candidates, futures, strict=True)]
+    for process, evaluator in enumerate(fresh.each([len(candidates)] * PROCESSES[number - 1])):
+        timing = later if process else first
+        futures = [evaluator.submit(candidate, timing) for candidate in candidates]
+        yield [_settled(evaluator, *pair, timing) for pair in zip(candidates, futures, strict=True)]
 
 
 def _measure(
-    plan: KernelPlan, number: int, chosen: Sequence[Judged], open_: OpenEvaluator, emit: Emit
+    plan: KernelPlan, number: int, chosen: Sequence[Judged], fresh: FreshEvaluators, emit: Emit
 ) -> tuple[Evaluation, list[Evaluation]]:
     """Evaluations of the baseline against itself and of ``chosen``, each put together from a round's processes."""
     numbers = (None, *(judged.n for judged in chosen))
     candidates = (Candidate(), *_candidates(chosen))
     processes = []
-    with closing(in_fresh_processes(number, ROUNDS[number - 1], candidates, open_)) as measured:
-        for evaluations in measured:
-            processes.append(evaluations)
-            for n, evaluation in zip(numbers, evaluations, strict=True):
-                emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
+    for evaluations in in_fresh_processes(number, ROUNDS[number - 1], candidates, fresh):
+        processes.append(evaluations)
+        for n, evaluation in zip(numbers, evaluations, strict=True):
+            emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))
     together = [combined(evaluations) for evaluations in zip(*processes, strict=True)]
     return together[0], together[1:]
 

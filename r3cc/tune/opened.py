@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from concurrent.futures import Future
-from contextlib import ExitStack
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 
 from r3cc.closing import Closing
 from r3cc.farm.evaluator import Evaluator
@@ -18,6 +19,8 @@ class OpenEvaluators(Closing):
     def __init__(self) -> None:
         self._evaluators: dict[str, Evaluator] = {}
         self._room: dict[str, int] = {}
+        self._fresh: dict[str, FreshEvaluators] = {}
+        """Those that stand by."""
 
     def __contains__(self, subject: str) -> bool:
         return subject in self._evaluators
@@ -38,17 +41,34 @@ class OpenEvaluators(Closing):
         if self._room.get(subject, 0) < others:
             self.drop(subject)
 
-    def fresh(self, subject: str, open_: OpenEvaluator) -> OpenEvaluator:
-        """Opens evaluators with new device processes: fresh ones of the subject's where these fit beside it."""
-        kept = self._evaluators.get(subject)
-        if kept is not None and self._room[subject] > 0:
-            return kept.fresh
-        self.drop(subject)
-        return open_
+    def fresh(self, subject: str, open_: OpenEvaluator) -> FreshEvaluators:
+        """Evaluators with new device processes: fresh ones of the subject's where these fit beside it.
+
+        The same ones until they or the subject's are closed.
+        """
+        known = self._fresh.get(subject)
+        if known is not None and not known.closed:
+            return known
+        room = self._room.get(subject, 0) - (len(self._evaluators) - 1)
+        if subject not in self._evaluators or room < 1:
+            return self.instead(subject, open_)
+        self._fresh[subject] = FreshEvaluators(self._evaluators[subject].fresh, room)
+        return self._fresh[subject]
+
+    def instead(self, subject: str, open_: OpenEvaluator) -> FreshEvaluators:
+        """Evaluators that are opened in place of the subject's, which is closed before the first of them is."""
+
+        def opened() -> Evaluator:
+            self.drop(subject)
+            return open_()
+
+        return FreshEvaluators(opened)
 
     def drop(self, subject: str) -> None:
         """Close the subject's evaluator, if it is open."""
-        evaluator = self._evaluators.pop(subject, None)
+        fresh, evaluator = self._fresh.pop(subject, None), self._evaluators.pop(subject, None)
+        if fresh is not None:
+            fresh.close()
         if evaluator is not None:
             evaluator.close()
 
@@ -58,18 +78,68 @@ class OpenEvaluators(Closing):
             self.drop(subject)
 
 
-def fresh_processes(open_: OpenEvaluator, count: int, jobs: int) -> Generator[Evaluator, None, None]:
-    """So many evaluators, each with device processes that nothing ran in, to be used one after another.
+class FreshEvaluators(Closing):
+    """Evaluators, each with device processes that nothing ran in, to be used one after another.
 
     As many as the device has room for are prepared at a time; nothing else goes on while one is used.
     """
-    while count > 0:
-        with ExitStack() as opened:
-            first = opened.enter_context(open_())
-            room = first.prepare(jobs).result()
-            together = [first, *(opened.enter_context(first.fresh()) for _ in range(min(room, count - 1)))]
-            preparing: list[Future[int]] = [each.prepare(jobs) for each in together]
-            for each in preparing:
-                each.result()
-            yield from together
-            count -= len(together)
+
+    def __init__(self, open_: OpenEvaluator, room: int | None = None) -> None:
+        """``room``: how many the device has room for, at least 1; None: the first one finds out."""
+        self._open = open_
+        self._room = room
+        self._lock = threading.Lock()
+        self.closed = False
+        self._batch: list[Evaluator] = []
+        """What is open: the first one and fresh ones of it, closed together once all were used."""
+        self._ready: deque[Evaluator] = deque()
+
+    def start(self, count: int) -> None:
+        """Let the processes of so many start by now, which takes time, as far as there is known to be room."""
+        while len(self._batch) < min(count, self._room or 0):
+            self._opened()
+
+    def prepare(self, jobs: Sequence[int]) -> None:
+        """Have one ready for each number of evaluations at a time, or for the first of them if there is no more room.
+
+        Does nothing while some are ready.
+        """
+        if self._ready:
+            return
+        if self._room is None:
+            self._room = self._opened().prepare(jobs[0]).result() + 1
+        wanted = jobs[: self._room]
+        self.start(len(wanted))
+        preparing = [evaluator.prepare(each) for evaluator, each in zip(self._batch, wanted, strict=False)]
+        for future in preparing:
+            future.result()
+        self._ready.extend(self._batch[: len(wanted)])
+
+    def each(self, jobs: Sequence[int]) -> Iterator[Evaluator]:
+        """One for each number of evaluations at a time; valid until the next one is asked for."""
+        for number in range(len(jobs)):
+            if not self._ready:
+                self._close_batch()
+                self.prepare(jobs[number:])
+            yield self._ready.popleft()
+
+    def close(self) -> None:
+        """End all, those in use in another thread, too."""
+        with self._lock:
+            self.closed = True
+        self._close_batch()
+
+    def _opened(self) -> Evaluator:
+        with self._lock:
+            if self.closed:
+                raise CancelledError
+            evaluator = self._batch[0].fresh() if self._batch else self._open()
+            self._batch.append(evaluator)
+            return evaluator
+
+    def _close_batch(self) -> None:
+        with self._lock:
+            batch, self._batch = self._batch, []
+            self._ready.clear()
+        for evaluator in batch:  # the first one closes the others, too
+            evaluator.close()

@@ -244,8 +244,11 @@ class Tuner:
             result = decide(plan, search, search.baseline, chosen, fresh, self._journal.append)
         if result.n is not None:
             winner = search.judged[result.n].genotype
-            measure_parts(plan.kernel, subject.space, winner, lambda: self._evaluator(subject), self._journal.append)
+            measure_parts(plan.kernel, subject.space, winner, lambda: self._rounds_of(subject), self._journal.append)
         return result
+
+    def _rounds_of(self, subject: Subject) -> Rounds:
+        return Rounds(self._evaluator(subject), self._rounds)
 
     def _evaluator(self, subject: Subject) -> Evaluator:
         return self._open.get(subject.plan.kernel, subject.open_search)

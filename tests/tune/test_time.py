@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import Future
-from contextlib import closing
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +16,7 @@ from r3cc.store.eventlog import EventLog
 from r3cc.tune.budget import Budget, Cost, Limits
 from r3cc.tune.finals import PROCESSES, ROUNDS, in_fresh_processes
 from r3cc.tune.journal import Journal
+from r3cc.tune.opened import FreshEvaluators
 from r3cc.tune.search import Target, Tuner
 from r3cc.tune.watcher import Silent
 from tests.tune.synthetic import SyntheticEvaluator, plan, rugged, space
@@ -90,7 +90,7 @@ def kernels() -> list[KernelPlan]:
 def test_a_search_with_its_openings_and_finals_takes_its_time(
     tmp_path: Path, kernels: list[KernelPlan], room: int
 ) -> None:
-    world = World(opening_s=0.5, sample_s=0.08, room=room)
+    world = World(opening_s=0.5, sample_s=0.05, room=room)
     results = world.tune(tmp_path / "log", kernels, 170.0)
     assert 0.7 * 170 < world.now < 1.1 * 170
     assert any(result.n is not None for result in results)
@@ -132,8 +132,8 @@ def test_where_there_is_no_room_one_is_open_at_a_time(tmp_path: Path, kernels: l
 @pytest.mark.parametrize("room", [0, 1, 2, 9])
 def test_finals_have_their_processes_prepared_before_any_is_measured_in(room: int) -> None:
     world = World(opening_s=1.0, sample_s=0.0, room=room)
-    with closing(in_fresh_processes(2, ROUNDS[1], [Candidate()], lambda: Clocked(world, "a"))) as measured:
-        assert len(list(measured)) == PROCESSES[1]
+    with FreshEvaluators(lambda: Clocked(world, "a")) as fresh:
+        assert len(list(in_fresh_processes(2, ROUNDS[1], [Candidate()], fresh))) == PROCESSES[1]
     assert world.now == PROCESSES[1], "each is a process of its own"
     batches = "".join(event[0] for event in world.events).split("o")[1:]
     assert [batch.count("f") + 1 for batch in batches] == {0: [1] * 5, 1: [2, 2, 1], 2: [3, 2], 9: [5]}[room]
@@ -153,7 +153,8 @@ def test_a_worker_that_is_lost_in_finals_costs_nothing_but_time() -> None:
             return gone
 
     world = World(opening_s=0.0, sample_s=0.0, room=2)
-    found = list(in_fresh_processes(2, ROUNDS[1], [Candidate()], lambda: Forgetful(world, "a")))
+    with FreshEvaluators(lambda: Forgetful(world, "a")) as fresh:
+        found = list(in_fresh_processes(2, ROUNDS[1], [Candidate()], fresh))
     assert len(lost) == PROCESSES[1]
     assert [each.status for evaluations in found for each in evaluations] == [Status.OK] * PROCESSES[1]
 

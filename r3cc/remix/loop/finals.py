@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import ExitStack, aclosing
+from contextlib import aclosing
 
 import msgspec
 
-from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive.archive import Elite
 from r3cc.remix.archive.state import SearchState
 from r3cc.remix.loop.cascade import believed
@@ -17,10 +16,19 @@ from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import SourceKernel
 from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
 from r3cc.replay.model import Candidate, Evaluation
-from r3cc.tune.finals import FINALISTS, PROCESSES, ROUNDS, combined, in_fresh_processes, no_improvement, verdict
+from r3cc.tune.finals import (
+    FINALISTS,
+    PROCESSES,
+    ROUNDS,
+    combined,
+    in_fresh_processes,
+    no_improvement,
+    prepare,
+    verdict,
+)
+from r3cc.tune.opened import FreshEvaluators, OpenEvaluator
 
 Emit = Callable[[Final], object]
-OpenEvaluator = Callable[[], Evaluator]
 
 
 class Winner(msgspec.Struct, frozen=True):
@@ -58,11 +66,12 @@ class Finals:
         if not chosen:
             return no_improvement(self._plan, baseline, "no rewrite was faster in the search")
         self._begin(len(chosen))
-        _, measured = await self._measure(1, chosen)
-        for elite in self._ranked(chosen, measured):
-            against_itself, (second,) = await self._measure(2, [elite])
-            if believed(second) is not None:
-                return self._verdict(elite, second, against_itself, source, winner_of(elite))
+        with FreshEvaluators(self._open) as fresh:  # closed from here when interrupted: threads end by that
+            _, measured = await self._measure(1, chosen, fresh)
+            for elite in self._ranked(chosen, measured):
+                against_itself, (second,) = await self._measure(2, [elite], fresh)
+                if believed(second) is not None:
+                    return self._verdict(elite, second, against_itself, source, winner_of(elite))
         return no_improvement(self._plan, baseline, "no finalist passed again in fresh processes")
 
     def _ranked(self, chosen: Sequence[Elite], measured: Sequence[Evaluation]) -> list[Elite]:
@@ -79,12 +88,14 @@ class Finals:
         first = min((elite for median, elite in valid if median <= limit), key=_size)
         return [first, *(elite for _, elite in valid if elite is not first)]
 
-    async def _measure(self, number: int, chosen: Sequence[Elite]) -> tuple[Evaluation, list[Evaluation]]:
+    async def _measure(
+        self, number: int, chosen: Sequence[Elite], fresh: FreshEvaluators
+    ) -> tuple[Evaluation, list[Evaluation]]:
         known = self._recorded(number, chosen)
         numbers = (None, *(elite.n for elite in chosen))
         candidates = (Candidate(), *(elite.candidate for elite in chosen))
         processes: list[list[Evaluation]] = []
-        async with aclosing(self._in_processes(number, candidates, known)) as measured:
+        async with aclosing(self._in_processes(number, candidates, known, fresh)) as measured:
             async for evaluations in measured:
                 for n, evaluation in zip(numbers, evaluations, strict=True):
                     self._emit(
@@ -95,7 +106,7 @@ class Finals:
         return together[0], together[1:]
 
     async def _in_processes(
-        self, number: int, candidates: Sequence[Candidate], known: Sequence[list[Evaluation]]
+        self, number: int, candidates: Sequence[Candidate], known: Sequence[list[Evaluation]], fresh: FreshEvaluators
     ) -> AsyncGenerator[list[Evaluation], None]:
         """Evaluations of a round, process by process. Rewrites meet perturbed inputs in both rounds."""
         for evaluations in known:
@@ -103,10 +114,11 @@ class Finals:
         if known:
             return
         plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
-        with ExitStack() as opened:  # closed from here when the search is interrupted: the thread ends by that
-            measured = in_fresh_processes(number, plan, candidates, lambda: opened.enter_context(self._open()))
-            while evaluations := await asyncio.to_thread(next, measured, []):
-                yield evaluations
+        if number == 1:
+            await asyncio.to_thread(prepare, fresh, len(candidates) - 1)
+        measured = in_fresh_processes(number, plan, candidates, fresh)
+        while evaluations := await asyncio.to_thread(next, measured, []):
+            yield evaluations
 
     def _recorded(self, number: int, chosen: Sequence[Elite]) -> list[list[Evaluation]]:
         """A transcript's evaluations of these finalists, by process; empty when one is missing.
