@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from r3cc.errors import UsageError
-from r3cc.replay.model import Dim3, Interval
+from r3cc.replay.model import Interval, Numerics
 from r3cc.store.whole_file import replace_whole
 
 FORMAT = "r3-profile"
 VERSION = 3
 """Raised when an older reader could misread the file; 2 brought ``specialised``, 3 its ``tables``."""
 
+Extent = Annotated[int, msgspec.Meta(ge=1)]
+Extents = tuple[Extent, Extent, Extent]
+"""Threads or blocks on x, y and z."""
+
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Launch dimensions that the application asked for; ``shared`` is dynamic shared memory in bytes."""
 
-    grid: Dim3
-    block: Dim3
+    grid: Extents
+    block: Extents
     shared: int
 
 
@@ -45,19 +50,19 @@ class ShapeBlock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A block for the launches of one shape."""
 
     shape: Shape
-    block: Dim3
+    block: Extents
 
 
 class LaunchRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Launch dimensions instead of the application's; a derived grid covers the threads asked for on each axis."""
 
-    block: Dim3
-    grid: Literal["derived"] | Dim3
+    block: Extents
+    grid: Literal["derived"] | Extents
     guard: Guard
     by_shape: tuple[ShapeBlock, ...] = ()
     """Shapes of the guard that get a block of their own instead of ``block``."""
 
-    def block_for(self, shape: Shape) -> Dim3:
+    def block_for(self, shape: Shape) -> Extents:
         """The block that a launch of one of the guard's shapes gets."""
         return next((each.block for each in self.by_shape if each.shape == shape), self.block)
 
@@ -91,8 +96,8 @@ class Specialised(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     arguments: tuple[Constant, ...] = ()
-    block: Dim3 | None = None
-    grid: Dim3 | None = None
+    block: Extents | None = None
+    grid: Extents | None = None
     tables: tuple[FixedTable, ...] = ()
 
 
@@ -108,6 +113,13 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recording: str
     rtol: float | None = None
     atol: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what no finals say."""
+        if self.numerics not in list(Numerics):
+            raise ValueError(f"numerics '{self.numerics}' is unknown; it is {', '.join(Numerics)}")
+        if min(self.ratio.median, self.ratio.low, self.ratio.high) <= 0:
+            raise ValueError("a ratio of times is not positive")
 
 
 SOURCE = "source: "
@@ -132,6 +144,12 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: Evidence
     specialised: Specialised | None = None
     """None: the kernel itself is changed."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for attributes that are no numbers."""
+        for key, value in self.attributes.items():
+            if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", value):
+                raise ValueError(f"the attribute {key} is '{value}', not one to three positive numbers")
 
     @property
     def rewrites(self) -> bool:
@@ -191,11 +209,10 @@ def write_profile(path: Path, profile: Profile) -> None:
 
 
 def choose(entries: Iterable[Entry], device: str, architecture: str) -> Entry | None:
-    """The entry measured on this very device, else on its architecture; None if there is neither.
+    """The entry for this architecture measured on this very device, else on another; None without any, as in a build.
 
     cpu entries serve the cpu device alone, and it no others.
     """
-    fitting: Sequence[Entry] = [entry for entry in entries if (entry.device == "cpu") == (device == "cpu")]
-    exact = [entry for entry in fitting if entry.device == device]
-    alike = [entry for entry in fitting if entry.architecture == architecture]
-    return next(iter([entry for entry in exact if entry in alike] or exact or alike), None)
+    alike = [entry for entry in entries if entry.architecture == architecture]
+    fitting: Sequence[Entry] = [entry for entry in alike if (entry.device == "cpu") == (device == "cpu")]
+    return next(iter([entry for entry in fitting if entry.device == device] or fitting), None)

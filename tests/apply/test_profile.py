@@ -69,6 +69,29 @@ def test_what_is_no_profile_is_one_sentence(tmp_path: Path, content: str, senten
         read_profile(tmp_path / "none")
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "sentence"),
+    [
+        ("attributes", {"maxntid": "many"}, "the attribute maxntid is 'many'"),
+        ("evidence.numerics", "loose", "numerics 'loose' is unknown; it is bitwise, rounding, approx"),
+        ("evidence.ratio.median", 0, "a ratio of times is not positive"),
+        ("launch", {"block": [0, 1, 1], "grid": "derived", "guard": {"shapes": []}}, "`int` >= 1"),
+    ],
+)
+def test_a_value_that_nothing_can_have_is_one_sentence(tmp_path: Path, part: str, value: object, sentence: str) -> None:
+    file = tmp_path / "tuned.r3.json"
+    write_profile(file, profile(entry()))
+    document = msgspec.json.decode(file.read_bytes())
+    *folders, last = part.split(".")
+    fields = document["kernels"][0]
+    for folder in folders:
+        fields = fields[folder]
+    fields[last] = value
+    file.write_bytes(msgspec.json.encode(document))
+    with pytest.raises(UsageError, match=f"is damaged: .*{sentence}"):
+        read_profile(file)
+
+
 def test_merging_replaces_equal_identities_and_keeps_the_rest() -> None:
     old = profile(entry(), entry(device="NVIDIA A100", architecture="sm_80"), entry(digest="older"))
     new = msgspec.structs.replace(entry(), pipeline="default<O1>")
@@ -81,6 +104,7 @@ def test_the_exact_device_comes_before_its_architecture() -> None:
     assert choose([h100, h200, a100], "NVIDIA H200", "sm_90") is h200
     assert choose([h100, a100], "NVIDIA H200", "sm_90") is h100
     assert choose([a100], "NVIDIA H200", "sm_90") is None
+    assert choose([entry(architecture="sm_80")], "NVIDIA H200", "sm_90") is None  # a build does not take it either
 
 
 def test_the_cpu_device_and_gpus_never_share_an_entry() -> None:
