@@ -140,9 +140,9 @@ class Area:
         """
         if tolerance is None or not self.deterministic:
             return False, False
-        distance, norm = total.squares**0.5, self._magnitude.norm
-        beyond = distance > tolerance.norm * norm + tolerance.floor(self._magnitude.largest)
-        granted = self._sensitivity.norm_allowed(norm) if self._sensitivity is not None else 0.0
+        distance, largest = total.squares**0.5, self._magnitude.largest
+        beyond = distance > tolerance.norm * self._magnitude.norm + tolerance.floor(largest)
+        granted = self._sensitivity.norm_allowed(largest) if beyond and self._sensitivity is not None else 0.0
         return beyond, beyond and distance > granted
 
     def _judge_piece(self, tolerance: Tolerance | None, piece: Piece) -> _Total:

@@ -66,13 +66,16 @@ class Sensitivity:
     def allowed(self, offset: int, count: int, largest: float) -> Doubles:
         """Distance that is granted to each of ``count`` elements of an array whose largest magnitude is ``largest``."""
         first = offset // size_of(self._element)
-        moved = np.sqrt(self._squares[first : first + count] / max(self._draws, 1))
-        return np.minimum(MARGIN * moved, most_allowed(self._element) * largest)
+        return np.minimum(MARGIN * self._moved(first, first + count), most_allowed(self._element) * largest)
 
-    def norm_allowed(self, norm: float) -> float:
-        """Euclidean distance that is granted to the whole of an array with this norm."""
-        moved = math.sqrt(float(np.sum(self._squares)) / max(self._draws, 1))
-        return min(moved, most_allowed(self._element) * norm)
+    def norm_allowed(self, largest: float) -> float:
+        """Euclidean distance that is granted to the whole of such an array: what jumps opens it no more than once."""
+        moved = self._moved(0, len(self._squares))
+        return float(np.linalg.norm(np.minimum(moved, most_allowed(self._element) * largest)))
+
+    def _moved(self, first: int, end: int) -> Doubles:
+        """Root mean squares over the draws."""
+        return np.sqrt(self._squares[first:end] / max(self._draws, 1))
 
 
 def nudged(images: PerturbedLaunches, launch: Launch, facts: KernelFacts, element: str, draw: int) -> Launch | None:
