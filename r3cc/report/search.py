@@ -25,7 +25,7 @@ from r3cc.replay.events import (
     Stop,
     read_log,
 )
-from r3cc.replay.model import Candidate, Interval, L2State
+from r3cc.replay.model import Allowance, Candidate, Evaluation, Interval, L2State
 from r3cc.store import Store
 from r3cc.store.search import Search
 
@@ -68,6 +68,8 @@ class KernelReport(msgspec.Struct, frozen=True):
     coverage: float | None = None
     """Share of the kernel's time in the application whose launch shapes the winner's guard admits; None without a
     launch rule, and where the recording has no times by shape."""
+    allowances: tuple[Allowance, ...] = ()
+    """Where the winner's results pass by the kernel's sensitivity alone."""
 
 
 class SearchReport(msgspec.Struct, frozen=True):
@@ -156,7 +158,17 @@ def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
         note=result.note if result is not None else "not finished: `r3 tune` goes on with it",
         l2=judged.l2 if judged is not None else None,
         app_ns=judged.app_ns if judged is not None else 0.0,
+        allowances=_allowances(result, answers),
     )
+
+
+def _allowances(result: Result | None, answers: Sequence[Evaluation]) -> tuple[Allowance, ...]:
+    """Those of the winner, area by area."""
+    found: dict[str, Allowance] = {}
+    for evaluation in answers:
+        if result is not None and result.n is not None and evaluation.candidate == result.candidate:
+            found |= {each.where: each.together(found.get(each.where)) for each in evaluation.allowances}
+    return tuple(found.values())
 
 
 def _with_coverage(store: Store, recording: str, report: KernelReport) -> KernelReport:

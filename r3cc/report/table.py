@@ -93,7 +93,10 @@ def what_changed(kernel: KernelReport) -> str:
     if not kernel.improved:
         return kernel.note
     guarded = [] if kernel.coverage is None else [f"guard admits {kernel.coverage:.1%} of its time"]
-    return ", ".join([*kernel.changes, *guarded])
+    times = max((each.times for each in kernel.allowances), default=0.0)
+    how_far = f" up to {times:.3g} times the tolerance" if times else " beyond the tolerance"
+    rounding = [f"off by rounding{how_far}, as its results cancel"] if kernel.allowances else []
+    return ", ".join([*kernel.changes, *guarded, *rounding])
 
 
 def seconds_text(seconds: float) -> str:

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from r3cc.errors import R3Error
-from r3cc.replay.events import VERSION, Begin, Event, KernelPlan, Result, Spent, read_log
+from r3cc.replay.events import VERSION, Answer, Begin, Event, KernelPlan, Result, Spent, read_log
+from r3cc.replay.model import Allowance, Candidate, Evaluation, Interval, Status
 from r3cc.report.search import CPU_HEADING, SearchReport, summarise
 from r3cc.report.table import headings, kernel_table, spent_line, status_table
 from r3cc.store.eventlog import EventLog
@@ -67,6 +68,37 @@ def test_a_winner_is_reported_with_interval_and_what_changed(tmp_path: Path) -> 
     assert f"{value.median:.3f}x [{value.low:.3f}, {value.high:.3f}] n={value.samples}" in text
     assert kernel.changes[0].split()[0] in text
     assert "60.0%" in text
+
+
+def test_a_winner_that_passes_by_its_kernels_sensitivity_is_said_to(tmp_path: Path) -> None:
+    ratio = Interval(0.5, 0.49, 0.51, 15)
+    allowances = [(Allowance("0x1000", "double", 3, times),) for times in (2.0, 56.0)]
+    answers = [
+        Answer(
+            at=1.0,
+            n=1,
+            kernel=plan("one", 0.6).kernel,
+            evaluation=Evaluation(Candidate("default<O3>"), Status.OK, ratio=ratio, allowances=each),
+            loss=0.0,
+        )
+        for each in allowances
+    ]
+    won = Result(
+        at=2.0,
+        kernel=plan("one", 0.6).kernel,
+        n=1,
+        candidate=Candidate("default<O3>"),
+        changes=("passes",),
+        baseline_ns=Interval(2e4, 1.9e4, 2.1e4, 61),
+        best_ns=Interval(1e4, 0.9e4, 1.1e4, 61),
+        speedup=Interval(2.0, 1.9, 2.1, 61),
+    )
+    write(tmp_path / "log", begin(plan("one", 0.6)), *answers, won)
+    report = summarise("s", read_log(tmp_path / "log"))
+    assert report.kernels[0].allowances == (Allowance("0x1000", "double", 3, 56.0),)
+    assert "off by rounding up to 56 times the tolerance" in " ".join(text_of(report).split())
+    write(tmp_path / "plain", begin(plan("one", 0.6)), won)
+    assert "rounding up to" not in text_of(summarise("s", read_log(tmp_path / "plain")))
 
 
 def test_no_improvement_is_said_with_the_interval(tmp_path: Path) -> None:
