@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from r3cc.tune.blocks import dimensions
@@ -14,7 +15,7 @@ from r3cc.tune.mutation import EditSampler
 from r3cc.tune.space import Space
 
 if TYPE_CHECKING:
-    from r3cc.tune.nevergrad_optimizers import Told
+    from r3cc.tune.nevergrad_optimizers import KnobOptimizer, PipelineOptimizer, Told
 
 Asked = tuple["Told", Genotype]
 """How to tell an arm its part of the loss, and the genotype that it asked for."""
@@ -44,10 +45,17 @@ class PipelineArm:
     name = "pipeline"
 
     def __init__(self, space: Space, seed: int, width: int) -> None:
-        from r3cc.tune.nevergrad_optimizers import PipelineOptimizer  # seconds: only where it searches
+        self._space = space
+        self._seed = seed
+        self._width = width
 
-        sampler = EditSampler(space.base, space.vocabulary)
-        self._optimizer = PipelineOptimizer(sampler, seed, width, first_edits(space))
+    @cached_property
+    def _optimizer(self) -> PipelineOptimizer:
+        """Made at first use: its import takes seconds."""
+        from r3cc.tune.nevergrad_optimizers import PipelineOptimizer
+
+        sampler = EditSampler(self._space.base, self._space.vocabulary)
+        return PipelineOptimizer(sampler, self._seed, self._width, first_edits(self._space))
 
     def ask(self, best: Genotype) -> Asked:
         """Other edits."""
@@ -69,10 +77,17 @@ class KnobArm:
     name = "knobs"
 
     def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
+        self._keys = {knob.key for knob in knobs}
+        self._knobs = knobs
+        self._seed = seed
+        self._width = width
+
+    @cached_property
+    def _optimizer(self) -> KnobOptimizer:
+        """Made at first use: its import takes seconds."""
         from r3cc.tune.nevergrad_optimizers import KnobOptimizer
 
-        self._keys = {knob.key for knob in knobs}
-        self._optimizer = KnobOptimizer(knobs, seed, width)
+        return KnobOptimizer(self._knobs, self._seed, self._width)
 
     def ask(self, best: Genotype) -> Asked:
         """Other values, the launch as it is."""

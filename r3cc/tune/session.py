@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib.metadata import version
 
 import msgspec
@@ -18,6 +19,7 @@ from r3cc.store.search import Search
 from r3cc.tune.budget import Limits
 from r3cc.tune.continuing import unfinished
 from r3cc.tune.found import Library, findings_of
+from r3cc.tune.import_ahead import imported_ahead
 from r3cc.tune.journal import Journal
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice, target, units_of
@@ -25,6 +27,9 @@ from r3cc.tune.search import Target, Tuner
 from r3cc.tune.space import Space
 from r3cc.tune.unit import Unit
 from r3cc.tune.watcher import Watcher
+
+OPTIMIZERS_OF_R3 = "r3cc.tune.nevergrad_optimizers"
+"""Not needed until the launch's first settings were tried."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -65,7 +70,9 @@ class TuneSession:
         with search.open_log() as log:
             journal = self._journal(log, search, begin if resumed is None else None)
             began(search, resumed is not None)
-            Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits, units).run()
+            tuner = Tuner(journal, targets, watcher, question.optimizer, question.seed, self._limits, units)
+            with imported_ahead(OPTIMIZERS_OF_R3) if question.optimizer == "r3" else nullcontext():
+                tuner.run()
         spaces = {target.plan.kernel: target.space for target in targets if isinstance(target.space, Space)}
         Library.of(self._store.path).add(findings_of(search.id, read_log(search.events_path), spaces))
         return search

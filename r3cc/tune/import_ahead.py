@@ -1,0 +1,27 @@
+"""Modules that take seconds to import are imported while processes start and memory is loaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+
+
+@contextmanager
+def imported_ahead(module: str) -> Iterator[None]:
+    """Import a module beside what is done meanwhile; who needs it before it is there waits for it.
+
+    What goes wrong is left to who imports it, too.
+    """
+
+    def import_it() -> None:
+        with suppress(Exception):
+            import_module(module)
+
+    thread = threading.Thread(target=import_it, name=f"import of {module}")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
