@@ -301,7 +301,8 @@ class ReplaySession:
                 images = PerturbedLaunches(self._source)
                 launch = nudged(images, case.launch, self._facts, element, draw)
             if launch is not None:
-                self._answer(self._case_of(case, launch, images), Stage.NUDGE)
+                held = ImageStore(self._device, 0, _host_budget())
+                self._answer(self._case_of(case, launch, images, held), Stage.NUDGE)
                 with self._stage(Stage.NUDGE):
                     expected.feel(felt)
 
@@ -457,7 +458,8 @@ class ReplaySession:
             launch = self._source.perturb(case.launch, self._facts, self._fixed)
         if launch is None:
             return None
-        unanswered = self._case_of(case, launch, self._source)
+        images = ImageStore(self._device, 0, _host_budget())
+        unanswered = self._case_of(case, launch, self._source, images)
         runnable = self._answer(unanswered)
         places = {image.name: self._baseline.global_range(image.name) for image in launch.globals}
 
@@ -469,24 +471,24 @@ class ReplaySession:
 
         with self._stage(Stage.REFERENCE):
             answered = self._source.answered(launch, read)
-        made = self._case_of(case, answered, self._source)
+        made = self._case_of(case, answered, self._source, images)
         for _ in range(max(self._rules.probes, 2)):
             runnable = self._answer(made)
             with self._stage(Stage.REFERENCE):
                 runnable.memory.widen(runnable.memory.recorded(), runnable.memory.observe())
+            if not case.memory.varies and not made.memory.varies:
+                break  # on the recorded inputs all replays agreed, and here the first two do
         return made
 
     def _has_room(self, case: _Case) -> bool:
         """Whether the host has room for the launch on other inputs."""
         return case.memory.size * _PERTURBED_COPIES <= _host_budget()
 
-    def _case_of(self, case: _Case, launch: Launch, images: LaunchSource) -> _Case:
+    def _case_of(self, case: _Case, launch: Launch, source: LaunchSource, images: ImageStore) -> _Case:
         """A case on the host's images: what a candidate has to give is not in the device's memory."""
         recorded = RecordedLaunch(launch, case.weight, case.app_ns)
         with self._stage(Stage.REFERENCE):
-            memory = LaunchMemory(
-                self._device, ImageStore(self._device, 0, _host_budget()), images, launch, self._facts
-            )
+            memory = LaunchMemory(self._device, images, source, launch, self._facts)
         made = _Case(recorded, memory)
         made.expected_ns = case.expected_ns
         return made

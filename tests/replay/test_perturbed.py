@@ -43,6 +43,15 @@ def test_sorted_values_stay_sorted_and_a_rest_of_bytes_stays():
     assert np.all(np.diff(falling) <= 0)
 
 
+@pytest.mark.parametrize("last", [2.0, 0.5])
+def test_whether_a_large_array_is_sorted_is_seen_all_over_it(last):
+    values = np.append(np.linspace(1.0, 1.1, 100_000), last)
+    changed = perturb_elements(raw(values), "double", np.random.default_rng(1)).view(np.float64)
+    assert bool(np.all(np.diff(changed) >= 0)) is (last == 2.0)
+    assert np.all(changed != values) and np.allclose(changed, values, rtol=2 * LARGEST_CHANGE)
+    assert len(np.unique(changed / values)) > 0.99 * len(values), "pieces differ from one another"
+
+
 def test_only_what_is_known_to_be_floating_point_changes():
     source = MemoryLaunches()
     numbers, indices = np.linspace(1.0, 2.0, 10), np.arange(10)
