@@ -46,6 +46,20 @@ def listed_pages(device: Device) -> None:
         device.release(address)
 
 
+def counted_differences(device: Device) -> None:
+    """Bytes that differ are counted; what is uploaded comes from the device's own memory."""
+    size = 10 * PAGE - 100
+    data = device.staging(size)
+    data[:] = np.random.default_rng(3).integers(0, 256, size, np.uint8)
+    left, right = device.allocate(size), device.allocate(size)
+    device.upload(left, data)
+    data[::9] ^= 4
+    device.upload(right, data)
+    assert device.count_differences(left, right, size) == len(data[::9])
+    device.release(left)
+    device.release(right)
+
+
 def a_launch(device: Device, code_object: Path) -> None:
     """scale(y, x, n) with its factor set."""
     x = np.linspace(1.0, 2.0, 1000)
@@ -90,6 +104,7 @@ def main(code_object: Path) -> None:
     self_test(device)
     recorded_addresses(device)
     listed_pages(device)
+    counted_differences(device)
     a_launch(device, code_object)
     marks(device)
     device.close()
