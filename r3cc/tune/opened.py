@@ -6,8 +6,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 
 from r3cc.closing import Closing
+from r3cc.errors import R3Error
 from r3cc.farm.evaluator import Evaluator
 
 OpenEvaluator = Callable[[], Evaluator]
@@ -21,6 +23,8 @@ class OpenEvaluators(Closing):
         self._room: dict[str, int] = {}
         self._fresh: dict[str, FreshEvaluators] = {}
         """Those that stand by."""
+        self._started: dict[str, Evaluator] = {}
+        """Opened ahead, not prepared."""
 
     def __contains__(self, subject: str) -> bool:
         return subject in self._evaluators
@@ -28,9 +32,19 @@ class OpenEvaluators(Closing):
     def get(self, subject: str, open_: OpenEvaluator) -> Evaluator:
         """The subject's evaluator, opened and prepared if it is not yet."""
         if subject not in self._evaluators:
-            evaluator = self._evaluators[subject] = open_()
+            started = self._started.pop(subject, None)
+            evaluator = self._evaluators[subject] = started or open_()
             self._room[subject] = evaluator.prepare(evaluator.width).result()
         return self._evaluators[subject]
+
+    def start(self, subject: str, open_: OpenEvaluator, beside: str) -> None:
+        """Let the subject's processes start while another one is searched, if one more like that one's fits beside it.
+
+        What is wrong with the subject is said in its turn.
+        """
+        if subject not in self._evaluators | self._started and self._room[beside] > len(self._started):
+            with suppress(R3Error):
+                self._started[subject] = open_()
 
     def room(self, subject: str) -> int:
         """Evaluators like that of the subject that fit beside it on its device."""
@@ -49,7 +63,7 @@ class OpenEvaluators(Closing):
         known = self._fresh.get(subject)
         if known is not None and not known.closed:
             return known
-        room = self._room.get(subject, 0) - (len(self._evaluators) - 1)
+        room = self._room.get(subject, 0) - (len(self._evaluators) + len(self._started) - 1)
         if subject not in self._evaluators or room < 1:
             return self.instead(subject, open_)
         self._fresh[subject] = FreshEvaluators(self._evaluators[subject].fresh, room)
@@ -66,15 +80,16 @@ class OpenEvaluators(Closing):
 
     def drop(self, subject: str) -> None:
         """Close the subject's evaluator, if it is open."""
-        fresh, evaluator = self._fresh.pop(subject, None), self._evaluators.pop(subject, None)
+        fresh = self._fresh.pop(subject, None)
         if fresh is not None:
             fresh.close()
-        if evaluator is not None:
-            evaluator.close()
+        for evaluator in (self._evaluators.pop(subject, None), self._started.pop(subject, None)):
+            if evaluator is not None:
+                evaluator.close()
 
     def close(self) -> None:
         """Close all that are open."""
-        for subject in list(self._evaluators):
+        for subject in [*self._evaluators, *self._started]:
             self.drop(subject)
 
 

@@ -191,13 +191,14 @@ class Tuner:
 
     def _explore(self, subjects: Sequence[Subject]) -> None:
         """The first round: each kernel's part by share. What comes of it says where more is worth most."""
-        for subject in subjects:
+        new = [each for each in subjects if not self._is_explored(each.plan)]
+        for subject, after in zip(new, [*new[1:], None], strict=False):
             plan = subject.plan
-            if self._journal.result(plan.kernel) or self._journal.grant(plan.kernel):
-                continue
             evaluator, search = self._opened(subject)
             if isinstance(search, KernelSearch) and not search.stopped:
                 with self._timed(plan, "search_s"):
+                    if after is not None:
+                        self._open.start(after.plan.kernel, after.open_search, plan.kernel)
                     self._stand_by(subject, len(subjects))
                     run, reason = self._advance(plan, search, evaluator, self._budget.exploration(plan))
                     if reason not in LIMITS:
@@ -205,6 +206,9 @@ class Tuner:
                 self._budget.explored(self._spent[plan.kernel]["search_s"])
             self._open.keep_for(plan.kernel, len(subjects) + sum(PROCESSES))
             self._reckon(plan)
+
+    def _is_explored(self, plan: KernelPlan) -> bool:
+        return self._journal.result(plan.kernel) is not None or self._journal.grant(plan.kernel) is not None
 
     def _tune(self, subject: Subject) -> Result:
         plan = subject.plan

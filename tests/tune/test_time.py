@@ -10,6 +10,7 @@ from typing import Self
 import msgspec
 import pytest
 
+from r3cc.errors import R3Error
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store.eventlog import EventLog
@@ -31,6 +32,8 @@ class World:
         self.events: list[str] = []
         self.plans: list[TimingPlan] = []
         self.said: list[tuple[str, float]] = []
+        self.fresh_at: list[int] = []
+        """How much was measured before each fresh evaluator was made."""
 
     def target(self, kernel: KernelPlan) -> Target:
         return Target(kernel, space(), lambda: Clocked(self, kernel.kernel))
@@ -53,6 +56,7 @@ class Clocked(SyntheticEvaluator):
         other = super().fresh()
         other._prepared = False
         self._world.events.append(f"fresh {self._kernel}")
+        self._world.fresh_at.append(len(self._world.plans))
         return other
 
     def prepare(self, jobs: int = 1) -> Future[int]:
@@ -138,6 +142,40 @@ def test_finals_have_their_processes_prepared_before_any_is_measured_in(room: in
     batches = "".join(event[0] for event in world.events).split("o")[1:]
     assert [batch.count("f") + 1 for batch in batches] == {0: [1] * 5, 1: [2, 2, 1], 2: [3, 2], 9: [5]}[room]
     assert [each.held_out for each in world.plans] == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(("room", "ahead"), [(20, 6), (7, 6), (6, 0), (2, 0)])
+def test_processes_of_finals_start_with_the_search_where_there_is_room(tmp_path: Path, room: int, ahead: int) -> None:
+    world = World(opening_s=1.0, sample_s=0.01, room=room)
+    (result,) = world.tune(tmp_path / "log", [plan("a")], 100.0)
+    assert result.n is not None
+    assert world.fresh_at[:ahead] == [1] * ahead, "after the baseline"
+    assert len(world.fresh_at) == sum(PROCESSES)
+    searched = next(at for at, timing in enumerate(world.plans) if timing.perturbed)
+    assert all(at >= searched for at in world.fresh_at[ahead:])
+    together = min(room, sum(PROCESSES))
+    assert "".join(event[0] for event in world.events).startswith("o" + "f" * together + "c")
+
+
+def test_the_next_kernel_is_opened_while_one_is_searched(tmp_path: Path, kernels: list[KernelPlan]) -> None:
+    world = World(opening_s=1.0, sample_s=0.01, room=30)
+    world.tune(tmp_path / "log", kernels, 100.0)
+    a, b, c = (world.events.index(f"open {name}") for name in "abc")
+    assert a < b < world.events.index("fresh a") < c < world.events.index("fresh b")
+
+
+def test_what_is_wrong_with_a_kernel_is_said_in_its_turn(tmp_path: Path, kernels: list[KernelPlan]) -> None:
+    world = World(opening_s=1.0, sample_s=0.01, room=20)
+
+    def broken() -> Clocked:
+        raise R3Error("b cannot be opened")
+
+    first, second, _ = (world.target(each) for each in kernels)
+    targets = [first, msgspec.structs.replace(second, open_evaluator=broken)]
+    with EventLog(tmp_path / "log") as events, pytest.raises(R3Error, match="b cannot be opened"):
+        Tuner(Journal(events, ()), targets, Silent(), "r3", 1, Limits(20), clock=lambda: world.now).run()
+    assert any(timing.race for timing in world.plans), "a was searched"
+    assert world.events.count("close a") == sum(event != "close a" for event in world.events), "all was closed"
 
 
 def test_a_worker_that_is_lost_in_finals_costs_nothing_but_time() -> None:
