@@ -27,8 +27,12 @@ LARGEST_NUDGE = 16
 DRAWS = 5
 """Runs on nudged inputs: five say how far one result moves within a factor of two, but for one in a million."""
 SEED = 40
-MARGIN = 2.0
-"""Covers that a result's movement is known from a few runs only; that of all results together needs no margin."""
+REACH = 8
+"""Elements on either side whose movement counts for one, too: chance, or terms made of one input, can hide its own."""
+MARGIN = 4.0
+"""Times the movement that an element may be off: it is known from a few runs, and not of every term."""
+NORM_MARGIN = 2.0
+"""Likewise for all elements together, where chance plays no part."""
 
 _PRECISIONS = {"double": 2.0**-52, "float": 2.0**-23}
 """Of the types that this is for: the tolerance of shorter ones is as large as a nudge."""
@@ -66,16 +70,20 @@ class Sensitivity:
     def allowed(self, offset: int, count: int, largest: float) -> Doubles:
         """Distance that is granted to each of ``count`` elements of an array whose largest magnitude is ``largest``."""
         first = offset // size_of(self._element)
-        return np.minimum(MARGIN * self._moved(first, first + count), most_allowed(self._element) * largest)
+        start = max(first - REACH, 0)
+        around = self._squares[start : first + count + REACH]
+        means = np.convolve(around, np.full(2 * REACH + 1, 1.0 / (2 * REACH + 1)))[REACH : REACH + len(around)]
+        moved = self._root_mean(np.maximum(around, means)[first - start :][:count])
+        return np.minimum(MARGIN * moved, most_allowed(self._element) * largest)
 
     def norm_allowed(self, largest: float) -> float:
-        """Euclidean distance that is granted to the whole of such an array: what jumps opens it no more than once."""
-        moved = self._moved(0, len(self._squares))
-        return float(np.linalg.norm(np.minimum(moved, most_allowed(self._element) * largest)))
+        """Euclidean distance that is granted to the whole of such an array: an element that jumps adds little."""
+        granted = NORM_MARGIN * self._root_mean(self._squares)
+        return float(np.linalg.norm(np.minimum(granted, most_allowed(self._element) * largest)))
 
-    def _moved(self, first: int, end: int) -> Doubles:
-        """Root mean squares over the draws."""
-        return np.sqrt(self._squares[first:end] / max(self._draws, 1))
+    def _root_mean(self, squares: Doubles) -> Doubles:
+        """Of sums over the draws."""
+        return np.sqrt(squares / max(self._draws, 1))
 
 
 def nudged(images: PerturbedLaunches, launch: Launch, facts: KernelFacts, element: str, draw: int) -> Launch | None:
