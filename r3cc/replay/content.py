@@ -34,7 +34,9 @@ _AHEAD = 3
 class Chunk(NamedTuple):
     """Some of a content, known by a key: equal keys and sizes are equal bytes."""
 
-    part: Range
+    start: int
+    """Offset in the content."""
+    size: int
     key: bytes
 
 
@@ -110,7 +112,7 @@ class Recorded:
         """As the recording has them."""
         for number, key in enumerate(self._source.chunk_keys(self._key, self._size)):
             start = number * CHUNK_SIZE
-            yield Chunk(Range(start, min(CHUNK_SIZE, self._size - start)), key)
+            yield Chunk(start, min(CHUNK_SIZE, self._size - start), key)
 
 
 class Layout:
@@ -156,8 +158,8 @@ class Layout:
     def chunks(self) -> Iterator[Chunk]:
         """Of the contents."""
         for offset, content in sorted(self._placed, key=lambda pair: pair[0]):
-            for chunk in content.chunks():
-                yield Chunk(Range(offset + chunk.part.address, chunk.part.size), chunk.key)
+            for start, size, key in content.chunks():
+                yield Chunk(offset + start, size, key)
 
 
 def windows(size: int) -> list[Range]:

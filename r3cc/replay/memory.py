@@ -77,17 +77,17 @@ class Places:
         """Parts of a content at ``address`` that are to be read, and then parts that can be copied from an address."""
         new, known = [], list[tuple[Range, int]]()
         end = 0
-        for part, key in content.chunks():
-            place = self._addresses.setdefault((key, part.size), address + part.address)
-            if place == address + part.address:
+        for start, size, key in content.chunks():
+            place = self._addresses.setdefault((key, size), address + start)
+            if place == address + start:
                 continue
-            new.append(Range(end, part.address - end))
-            end = part.end
+            new.append(Range(end, start - end))
+            end = start + size
             last, source = known[-1] if known else (Range(0, 0), 0)
-            if known and last.end == part.address and source + last.size == place:
-                known[-1] = (Range(last.address, last.size + part.size), source)
+            if known and last.end == start and source + last.size == place:
+                known[-1] = (Range(last.address, last.size + size), source)
             else:
-                known.append((part, place))
+                known.append((Range(start, size), place))
         new.append(Range(end, content.size - end))
         return [part for part in new if part.size], known
 

@@ -9,7 +9,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import xxhash
 import zstandard
@@ -36,8 +36,7 @@ class RecordType(enum.IntEnum):
 _TYPES = {int(each): each for each in RecordType}
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """Where a record stands in its pack."""
 
     type: RecordType
