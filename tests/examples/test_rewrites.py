@@ -5,6 +5,8 @@ Fluxes of 1e5 Pa leave tendencies of 1e-2: rounding is a thousand times what a d
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
 from r3cc.farm import EvaluatorSettings
@@ -60,12 +62,24 @@ ERRORS = {
 
 
 @pytest.fixture(scope="module")
-def judge(build, tmp_path_factory):
+def recording(build, tmp_path_factory):
     store = tmp_path_factory.mktemp("rewrites") / "r3-store"
     recorded = r3("record", "--device", "cpu", "--", str(build(WEATHER)), *WEATHER.arguments, store=store)
     assert recorded.returncode == 0, recorded.stderr
+    return store
+
+
+@pytest.fixture(scope="module")
+def judge(recording):
+    with judge_of(recording, "tendencies_z") as judged:
+        yield judged
+
+
+@contextmanager
+def judge_of(store, name):
+    """Builds and judges a change of a kernel's text."""
     with Store.open(store) as opened:
-        kernel = opened.find_kernel("tendencies_z", None)
+        kernel = opened.find_kernel(name, None)
         with ModuleSource.open(opened, kernel.module) as module:
             builder = StoreSourceBuilder(store, kernel, module)
 
@@ -105,6 +119,15 @@ def test_what_is_no_rounding_is_a_mismatch(judge, name):
     found = judge(ERRORS[name])
     assert found.status == "mismatch", found
     assert found.mismatches
+
+
+def test_terms_that_come_from_one_input_are_no_obstacle(recording):
+    with judge_of(recording, "tendencies_x") as judge:
+        for name, change in HONEST.items():
+            assert judge(change).status == "ok", name
+        assert judge(ERRORS["no waves"]).status == "mismatch"
+        in_float = ("west.value[v] - east.value[v]", "(float)(west.value[v] - east.value[v])")
+        assert judge(in_float).status == "mismatch"
 
 
 def test_bitwise_refuses_honest_rewrites(judge):
