@@ -31,8 +31,15 @@ class DescribeRequest(msgspec.Struct, frozen=True):
     """Asks for the kernel's facts."""
 
 
+class _Start(msgspec.Struct, frozen=True):
+    """Asks for a process and nothing else."""
+
+
+Request = CodeRequest | DescribeRequest | _Start
+
+
 class _Task(msgspec.Struct, frozen=True):
-    request: CodeRequest | DescribeRequest
+    request: Request
     future: Future[Any]
 
     @property
@@ -54,6 +61,8 @@ class CompilePool:
         """Longest time for compiling a candidate."""
         self.idle_s = IDLE_S
         self._waiting: list[_Task] = []
+        self._ahead = 0
+        """Processes that are to start before there is work for them."""
         self._changed = threading.Condition()
         self._closed = False
         self._slots = [_Slot(self) for _ in range(processes)]
@@ -62,7 +71,7 @@ class CompilePool:
         """Candidates of a kernel whose recorded build took so long may take longer."""
         self.deadline_s = max(self.deadline_s, SLOWEST_RATIO * baseline_s)
 
-    def deadline_of(self, request: CodeRequest | DescribeRequest) -> float:
+    def deadline_of(self, request: Request) -> float:
         """Longest time for a request: nothing can be judged without the recorded build's own code and facts."""
         candidate = isinstance(request, CodeRequest) and request != CodeRequest()
         return self.deadline_s if candidate else PATIENCE * self.deadline_s
@@ -71,6 +80,12 @@ class CompilePool:
     def worker_pids(self) -> list[int]:
         """Process ids of the live compile processes."""
         return [slot.process.pid for slot in self._slots if slot.process]
+
+    def start(self, count: int) -> None:
+        """Let so many processes start that have not yet: reading LLVM takes time."""
+        with self._changed:
+            self._ahead = count
+            self._changed.notify_all()
 
     def submit(self, request: CodeRequest) -> Future[CodeObject]:
         """Queue a compilation; its status says how it ended."""
@@ -115,11 +130,14 @@ class CompilePool:
                     self._waiting.remove(task)
                     if task.future.set_running_or_notify_cancel():
                         return task
+                elif options is None and self._ahead > 0:
+                    self._ahead -= 1
+                    return _Task(_Start(), Future())
                 elif not self._changed.wait(self.idle_s):
                     idle()
         return None
 
-    def start(self, options: tuple[str, ...]) -> SupervisedProcess:
+    def process(self, options: tuple[str, ...]) -> SupervisedProcess:
         """A new process for these options."""
         return SupervisedProcess(MODULE, msgspec.structs.replace(self._setup, llvm_options=options))
 
@@ -155,7 +173,10 @@ class _Slot:
     def _answer(self, task: _Task) -> Any:
         deadline_s = self._pool.deadline_of(task.request)
         try:
-            answer = self._process_for(task).ask(task.request, deadline_s)
+            process = self._process_for(task)
+            if isinstance(task.request, _Start):
+                return None
+            answer = process.ask(task.request, deadline_s)
         except DeadlineMissed:
             self._drop()
             return CodeObject(Status.COMPILE_TIMEOUT, f"compiling took more than {deadline_s:g} s")
@@ -175,7 +196,7 @@ class _Slot:
                 raise ProcessDied(None, "closed", -signal.SIGKILL)
             if self.process is None:
                 self._options = task.options or ()
-                self.process = self._pool.start(self._options)
+                self.process = self._pool.process(self._options)
             return self.process
 
     def _drop(self) -> None:

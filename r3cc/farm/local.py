@@ -140,6 +140,8 @@ class LocalEvaluator(Closing):
     def prepare(self, jobs: int = 1) -> Future[int]:
         """Have workers for so many jobs at a time, each with its session open."""
         future: Future[int] = Future()
+        if self._compiles:
+            self.pool.start(jobs)
 
         def opened(session: OpenSession | CodeObject) -> None:
             if isinstance(session, CodeObject):

@@ -46,6 +46,10 @@ class OpenEvaluators(Closing):
             with suppress(R3Error):
                 self._started[subject] = open_()
 
+    def is_started(self, subject: str) -> bool:
+        """Whether it was opened ahead, and is not prepared yet."""
+        return subject in self._started
+
     def room(self, subject: str) -> int:
         """Evaluators like that of the subject that fit beside it on its device."""
         return self._room[subject]

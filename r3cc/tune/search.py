@@ -53,6 +53,8 @@ LEAST_FOR_A_UNIT_S = 20.0
 """Seconds below which they are not: the finals, over every recorded kernel, take longer than that."""
 MOST_STANDING_BY = 24
 """Processes that are started ahead for finals, over all kernels: each takes memory."""
+STARTING_S = 1.5
+"""About how long a process takes to start: what was opened ahead does not show it."""
 LIMITS = ("budget", "time")
 """Reasons to stop that more of it would lift."""
 MIN_NOISE = 0.002
@@ -260,6 +262,7 @@ class Tuner:
     def _opened(self, subject: Subject) -> tuple[Evaluator, KernelSearch | Evaluation]:
         """An evaluator, and the search as far as it has come."""
         plan = subject.plan
+        was_ahead = self._open.is_started(plan.kernel)
         began = self._clock()
         evaluator = self._evaluator(subject)
         opening_s = self._clock() - began
@@ -271,7 +274,8 @@ class Tuner:
             judged = search.baseline if isinstance(search, KernelSearch) else search
             baseline_s = max(took_s - opening_s, sum(judged.phases_ns.values()) * 1e-9)
             launches_s = min(judged.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
-            finals_s = seconds(opening_s, baseline_s, launches_s, self._open.room(plan.kernel))
+            fresh_s = opening_s + (STARTING_S if was_ahead else 0.0)
+            finals_s = seconds(fresh_s, baseline_s, launches_s, self._open.room(plan.kernel))
             self._budget.costs(plan.kernel, Cost(took_s, finals_s))
         self._reckon(plan)
         if is_new:

@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import msgspec
 import numpy as np
@@ -140,6 +140,18 @@ def test_a_killed_compile_process_is_lost_and_replaced(pool):
     assert running.result(WAIT_S).status is Status.WORKER_LOST
     assert pool.submit(CodeRequest("default<O2>")).result(WAIT_S).status is Status.OK
     assert pool.worker_pids != [first]
+
+
+def test_compile_processes_start_before_there_is_work(tmp_path):
+    with closing(CompilePool(compile_setup(tmp_path, SAXPY, "saxpy", "cpu"), 3, 60.0)) as pool:
+        pool.start(2)
+        until = time.monotonic() + 60
+        while len(pool.worker_pids) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        started = pool.worker_pids
+        assert len(started) == 2
+        assert pool.submit(CodeRequest()).result(60).status is Status.OK
+        assert set(started) <= set(pool.worker_pids)
 
 
 def test_an_idle_compile_process_ends_and_another_takes_its_place(tmp_path):
