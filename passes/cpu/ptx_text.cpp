@@ -2,6 +2,7 @@
 #include "cpu/ptx_text.h"
 
 #include "cpu/emitters.h"
+#include "cpu/ptx_memory.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/InlineAsm.h"
@@ -27,108 +28,6 @@ static std::string oneLine(StringRef Text) {
 }
 
 static Value *argument(CallInst &Call, unsigned I) { return Call.getArgOperand(I); }
-
-namespace {
-
-/// What a load or a store says of memory: "ld.relaxed.gpu.global.v2.u32 {$0, $1}, [$2]".
-struct Access {
-  AtomicOrdering Order = AtomicOrdering::NotAtomic;
-  bool Volatile = false;
-  unsigned Count = 1;
-  bool Signed = false;
-  unsigned Bits = 0; ///< of one element
-};
-
-} // namespace
-
-static AtomicOrdering orderOf(StringRef Order) {
-  return StringSwitch<AtomicOrdering>(Order.split('.').first)
-      .Case("relaxed", AtomicOrdering::Monotonic)
-      .Case("acquire", AtomicOrdering::Acquire)
-      .Case("release", AtomicOrdering::Release)
-      .Default(AtomicOrdering::NotAtomic);
-}
-
-// Memory that any thread can see, with whatever hint for caches. What is not a plain access or an ordered one
-// of at most 64 bits is none that the host has.
-static std::optional<Access> accessOf(StringRef Instruction, StringRef Name) {
-  static const Regex Form("^(ld|st)(\\.(volatile|(relaxed|acquire|release)\\.(cta|gpu|sys)))?(\\.global)?"
-                          "(\\.(nc|ca|cg|cs|lu|cv|wb|wt))?(\\.L1::no_allocate)?(\\.v([24]))?"
-                          "\\.([usbf])(8|16|32|64)$");
-  SmallVector<StringRef> Parts;
-  if (!Form.match(Instruction, &Parts) || Parts[1] != Name)
-    return std::nullopt;
-  Access A;
-  A.Order = orderOf(Parts[3]);
-  A.Volatile = Parts[3] == "volatile" || Parts[8] == "cv";
-  if (!Parts[11].empty())
-    A.Count = Parts[11][0] - '0';
-  A.Signed = Parts[12] == "s";
-  Parts[13].getAsInteger(10, A.Bits);
-  bool Ordered = A.Order != AtomicOrdering::NotAtomic;
-  return Ordered && A.Bits * A.Count > 64 ? std::nullopt : std::optional<Access>(A);
-}
-
-/// "$3", or "{$3,$4}" for more than one.
-static std::string registers(unsigned First, unsigned Count) {
-  std::string Text;
-  for (unsigned I = 0; I < Count; ++I)
-    Text += (I ? ",$" : "$") + std::to_string(First + I);
-  return Count == 1 ? Text : "{" + Text + "}";
-}
-
-static std::string withoutBlanks(StringRef Text) {
-  std::string Rest = Text.str();
-  erase(Rest, ' ');
-  return Rest;
-}
-
-static Value *toRegister(IRBuilder<> &B, Value *Element, Type *T, bool Signed) {
-  if (T->isFloatingPointTy())
-    return B.CreateBitCast(Element, T);
-  return Signed ? B.CreateSExtOrTrunc(Element, T) : B.CreateZExtOrTrunc(Element, T);
-}
-
-// All elements are read at once, as the device does.
-static Emitted rewriteLoad(IRBuilder<> &B, CallInst &Call, StringRef Text) {
-  auto [Instruction, Operands] = Text.split(' ');
-  std::optional<Access> A = accessOf(Instruction, "ld");
-  if (!A || Call.arg_size() != 1 ||
-      withoutBlanks(Operands) != registers(0, A->Count) + ",[$" + std::to_string(A->Count) + "]")
-    return std::nullopt;
-  Value *Pointer = B.CreateIntToPtr(argument(Call, 0), B.getPtrTy());
-  unsigned Bits = A->Bits * A->Count;
-  LoadInst *Whole = B.CreateAlignedLoad(B.getIntNTy(Bits), Pointer, Align(Bits / 8), A->Volatile);
-  Whole->setAtomic(A->Order);
-  auto *Parts = dyn_cast<StructType>(Call.getType());
-  if (!Parts)
-    return toRegister(B, Whole, Call.getType(), A->Signed);
-  Value *Parted = PoisonValue::get(Parts);
-  for (unsigned I = 0; I < A->Count; ++I) {
-    Value *Element = B.CreateTrunc(B.CreateLShr(Whole, I * A->Bits), B.getIntNTy(A->Bits));
-    Parted = B.CreateInsertValue(Parted, toRegister(B, Element, Parts->getElementType(I), A->Signed), I);
-  }
-  return Parted;
-}
-
-static Emitted rewriteStore(IRBuilder<> &B, CallInst &Call, StringRef Text) {
-  auto [Instruction, Operands] = Text.split(' ');
-  std::optional<Access> A = accessOf(Instruction, "st");
-  if (!A || Call.arg_size() != A->Count + 1 || withoutBlanks(Operands) != "[$0]," + registers(1, A->Count))
-    return std::nullopt;
-  unsigned Bits = A->Bits * A->Count;
-  Value *Whole = B.getIntN(Bits, 0);
-  for (unsigned I = 0; I < A->Count; ++I) {
-    Value *V = argument(Call, 1 + I);
-    Value *Word = B.CreateBitCast(V, B.getIntNTy(V->getType()->getPrimitiveSizeInBits().getFixedValue()));
-    Value *Element = B.CreateZExtOrTrunc(B.CreateZExtOrTrunc(Word, B.getIntNTy(A->Bits)), Whole->getType());
-    Whole = B.CreateOr(Whole, B.CreateShl(Element, I * A->Bits));
-  }
-  Value *Pointer = B.CreateIntToPtr(argument(Call, 0), B.getPtrTy());
-  StoreInst *Store = B.CreateAlignedStore(Whole, Pointer, Align(Bits / 8), A->Volatile);
-  Store->setAtomic(A->Order);
-  return nullptr;
-}
 
 // PTX shifts by the width or more give zero; LLVM's give poison.
 static Value *shift(IRBuilder<> &B, bool Left, Value *V, Value *Distance) {
@@ -253,7 +152,7 @@ static Emitted rewriteControl(IRBuilder<> &B, CallInst &Call, StringRef Text) {
 static void rewriteCall(CallInst &Call, const InlineAsm &Asm) {
   IRBuilder<> B(&Call);
   std::string Text = oneLine(Asm.getAsmString());
-  for (auto Family : {rewriteLoad, rewriteStore, rewriteBits, rewriteShuffle, rewriteScanStep, rewriteBallot,
+  for (auto Family : {rewriteMemoryText, rewriteBits, rewriteShuffle, rewriteScanStep, rewriteBallot,
                       rewriteBarrier, rewriteControl}) {
     Emitted Result = Family(B, Call, Text);
     if (!Result)

@@ -7,6 +7,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/ReplaceConstant.h"
 
 using namespace llvm;
 
@@ -115,6 +116,14 @@ private:
 
 } // namespace
 
-SharedSizes placeSharedMemory(HostModule &Host) { return Placement(Host).run(); }
+SharedSizes placeSharedMemory(HostModule &Host) {
+  // Only an instruction's operand can become an address of the block; whatever ran before may have folded
+  // some.
+  SmallVector<Constant *> Placeholders;
+  for (SharedVariable &V : Host.Shared)
+    Placeholders.push_back(V.Placeholder);
+  convertUsersOfConstantsToInstructions(Placeholders);
+  return Placement(Host).run();
+}
 
 } // namespace r3::cpu

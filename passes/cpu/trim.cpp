@@ -10,7 +10,6 @@
 #include "llvm/IR/CallingConv.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/ReplaceConstant.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -92,21 +91,12 @@ static void removeUnreached(Module &Device) {
   GlobalDCEPass().run(Device, Managers.Module);
 }
 
-static void expandSharedConstants(Module &Device) {
-  SmallVector<Constant *> Shared;
-  for (GlobalVariable &G : Device.globals())
-    if (G.getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED)
-      Shared.push_back(&G);
-  convertUsersOfConstantsToInstructions(Shared);
-}
-
 void trimDeviceModule(Module &Device) {
   answerReflect(Device);
   for (Function &F : Device)
     if (!F.isDeclaration() && isHostMath(F.getName()))
       F.deleteBody();
   removeUnreached(Device);
-  expandSharedConstants(Device);
 }
 
 } // namespace r3::cpu

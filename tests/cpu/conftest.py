@@ -33,6 +33,7 @@ def capture(shared: Path) -> Capture:
     @cache
     def compile_device(source: str, *flags: str) -> bytes:
         device = ["-x", "cuda", "--cuda-device-only", "--offload-arch=sm_90", f"--cuda-path={tree.path}"]
+        device.append(f"-I{tree.path / 'include/cccl'}")  # of CUDA 13: what cooperative groups include
         unoptimised = ["-O3", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "-Wno-unknown-cuda-version"]
 
         def make(path: Path) -> None:

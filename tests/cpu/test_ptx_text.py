@@ -70,3 +70,19 @@ def test_loads_and_stores_with_hints(launch: Runner) -> None:
 def test_a_barrier_that_one_side_does_not_wait_at(launch: Runner) -> None:
     answer = launch("ptx_text.cu", Launch("one_way", (1, 1, 1), (64, 1, 1), (np.zeros(64, np.int32),)))
     assert answer.arrays[0][0].tolist() == [*range(32), *range(100, 132)]
+
+
+def test_atomics_of_any_order(launch: Runner) -> None:
+    words = np.array([0, 0, 1000, 0, 0], np.int32)
+    arguments = (words, np.zeros(1, np.uint64), np.zeros(1, np.float32), np.zeros(N, np.int32))
+    answer = launch("ptx_text.cu", Launch("atomics", (1, 1, 1), (N, 1, 1), arguments))
+    assert answer.status == 0, answer.message
+    words, wide, sums, before = answer.arrays[0]
+    assert words.tolist() == [sum(range(N)), -5, 0, -1, N % 11]
+    assert (wide[0], sums[0]) == (7, N / 2)
+    assert sorted(before.tolist()) == sorted(t % 11 for t in range(N))
+
+
+def test_who_loads_in_order_lets_others_run(launch: Runner) -> None:
+    call = Launch("waits", (1, 1, 1), (N, 1, 1), (np.zeros(1, np.int32), np.zeros(1, np.int32)))
+    assert launch("ptx_text.cu", call).arrays[0][1].tolist() == [N - 1]

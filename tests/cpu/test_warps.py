@@ -103,3 +103,9 @@ def test_active_mask_finds_the_lanes_of_a_branch(launch: Runner) -> None:
 def test_the_last_warp_may_be_part_of_one(launch: Runner) -> None:
     answer = launch("warps.cu", Launch("ragged", (1, 1, 1), (45, 1, 1), (np.zeros(45, np.int32),)))
     np.testing.assert_array_equal(answer.arrays[0][0], [32] * 32 + [13] * 13)
+
+
+def test_shared_memory_of_code_that_asks_for_its_lanes(launch: Runner) -> None:
+    answer = launch("warps.cu", Launch("lanes_in_shared_memory", (2, 1, 1), (64, 1, 1), (np.zeros(64, np.int32),)))
+    assert answer.status == 0, answer.message
+    assert answer.arrays[0][0].tolist() == [33] * 64

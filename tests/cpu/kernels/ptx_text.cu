@@ -61,3 +61,31 @@ extern "C" __global__ void one_way(int *out) {
     out[t] = out[t - 32] + 100;
   }
 }
+
+// As libcu++ and cooperative groups spell them.
+extern "C" __global__ void atomics(int *words, unsigned long long *wide, float *sums, int *before) {
+  int t = threadIdx.x, old;
+  unsigned long long seen;
+  asm volatile("atom.add.relaxed.gpu.s32 %0,[%1],%2;" : "=r"(old) : "l"(words), "r"(t) : "memory");
+  asm volatile("atom.min.acq_rel.cta.s32 %0,[%1],%2;" : "=r"(old) : "l"(words + 1), "r"(t - 5) : "memory");
+  asm volatile("atom.relaxed.sys.global.min.u32 %0, [%1], %2;" : "=r"(old) : "l"(words + 2), "r"(t - 5) : "memory");
+  asm volatile("red.or.release.cta.b32 [%0],%1;" : : "l"(words + 3), "r"(1 << t % 32) : "memory");
+  asm volatile("atom.global.inc.u32 %0, [%1], %2;" : "=r"(before[t]) : "l"(words + 4), "r"(10) : "memory");
+  asm volatile("red.add.global.f32 [%0], %1;" : : "l"(sums), "f"(0.5f) : "memory");
+  asm volatile("atom.cas.acquire.gpu.b64 %0,[%1],%2,%3;" : "=l"(seen) : "l"(wide), "l"(0ull), "l"(7ull) : "memory");
+  asm volatile("membar.gl;" : : : "memory");
+  asm volatile("fence.acq_rel.gpu;" : : : "memory");
+}
+
+// The first thread waits for the others, which come after it.
+extern "C" __global__ void waits(int *word, int *out) {
+  if (threadIdx.x == 0) {
+    int found;
+    do
+      asm volatile("ld.acquire.cta.u32 %0,[%1];" : "=r"(found) : "l"(word) : "memory");
+    while (found != blockDim.x - 1);
+    *out = found;
+  } else {
+    asm volatile("red.add.release.cta.s32 [%0],%1;" : : "l"(word), "r"(1) : "memory");
+  }
+}

@@ -86,3 +86,16 @@ extern "C" __global__ void lanes(unsigned *out, int n) {
   out[1 * n + t] = mask;
   out[2 * n + t] = warpSize;
 }
+
+// Code that asks for its lanes is inlined, where addresses of shared memory become constants.
+__device__ __noinline__ int *slot(int i) {
+  __shared__ int words[64];
+  words[63 - i] = __popc(__activemask());
+  return (int *)((unsigned long long)words + 4 * i);
+}
+
+extern "C" __global__ void lanes_in_shared_memory(int *out) {
+  int *own = slot(threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = *own + __isShared(own);
+}
