@@ -169,12 +169,12 @@ class Incumbent(Event, frozen=True, tag="incumbent"):
 
 
 class Compared(Event, frozen=True, tag="compared"):
-    """Proposal ``n``, the incumbent less some of its changes, was measured beside it."""
+    """Proposal ``n``, which is ``against`` less some of its changes, was measured beside it."""
 
     kernel: str
     n: int
     against: int
-    """The incumbent."""
+    """The fastest of the search's best, measured again."""
     ratio: Interval | None
     """Time of ``n`` over that of ``against``, with 99.8 % confidence.
 

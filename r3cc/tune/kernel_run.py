@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from r3cc.farm.evaluator import Evaluator
@@ -61,7 +62,7 @@ class KernelRun:
     def simplify(self) -> None:
         """Give each launch shape the block that serves it, and take away from the winner what it does not need."""
         apart(self._search, lambda genotype: self._judge(SHAPES, genotype))
-        simplify(self._search, lambda genotype: self._judge(MINIMIZE, genotype), self._is_slower)
+        simplify(self._search, lambda genotype: self._judge(MINIMIZE, genotype), self._fastest, self._is_slower)
 
     def _take_answers(self) -> None:
         done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
@@ -88,6 +89,11 @@ class KernelRun:
         while self._in_flight:
             self._take_answers()
         return self._search.judged[asked.n if asked.repeats is None else asked.repeats]
+
+    def _fastest(self, contenders: Sequence[Judged]) -> Judged | None:
+        """The fastest of the search's best, measured beside one another; None when there is no time for that."""
+        at = self._comparer.fastest([judged.evaluation.candidate for judged in contenders])
+        return None if at is None else contenders[at]
 
     def _is_slower(self, winner: Judged, judged: Judged) -> bool | None:
         """Whether a candidate is slower than the winner, measured beside it; None when time is up before that."""

@@ -32,7 +32,7 @@ SEED = "seed"
 SEED_EVERY = 4
 """One of so many proposals is a seed, as long as there are any that need not come first."""
 MINIMIZE = "minimize"
-"""Source of proposals that take changes away from the incumbent."""
+"""Source of proposals that take changes away from the best."""
 SHAPES = "shapes"
 """Source of proposals that restrict a block to some launch shapes."""
 REPEATS_IN_A_ROW = 200
@@ -99,7 +99,7 @@ class KernelSearch:
         self.judged: dict[int, Judged] = {}
         self.pending: dict[int, Asked] = {}
         self.simplified: Judged | None = None
-        """What the incumbent was found to be as good as, with fewer changes; itself, where none could be spared."""
+        """What the best was found to be as good as, with fewer changes; itself, where none could be spared."""
         self.stopped: str | None = None
         """Why it is over; None while it goes on."""
         self._proposer = proposer
@@ -194,7 +194,7 @@ class KernelSearch:
         return loss, better
 
     def compared(self, n: int, against: int, slower: bool) -> None:
-        """Proposal ``n``, the incumbent ``against`` less some changes, was measured beside it."""
+        """Proposal ``n``, which is ``against`` less some changes, was measured beside it."""
         if slower:
             self.simplified = self.simplified or self.judged[against]
         else:

@@ -116,7 +116,8 @@ class Tuner:
         self._clock = clock
         self._budget = Budget(limits, journal, [target.plan for target in targets], self._units, clock)
         self._open = OpenEvaluators()
-        self._rounds = count(1)
+        self._rounds: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+        """Numbers of the rounds in which a kernel's or unit's candidates are measured beside one another."""
         self._spent: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
         """Seconds by kernel or unit and field of ``Spent``."""
 
@@ -254,7 +255,7 @@ class Tuner:
         return result
 
     def _rounds_of(self, subject: Subject) -> Rounds:
-        return Rounds(self._evaluator(subject), self._rounds)
+        return Rounds(self._evaluator(subject), self._rounds[subject.plan.kernel])
 
     def _evaluator(self, subject: Subject) -> Evaluator:
         return self._open.get(subject.plan.kernel, subject.open_search)
@@ -323,7 +324,7 @@ class Tuner:
     ) -> tuple[KernelRun, str]:
         """Go on within an allowance; why it ended."""
         self._watcher.kernel_begins(plan, search.evaluations, allowance)
-        rounds = Rounds(evaluator, self._rounds)
+        rounds = Rounds(evaluator, self._rounds[plan.kernel])
         run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance, rounds)
         return run, run.until_stopped()
 

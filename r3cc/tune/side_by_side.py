@@ -74,6 +74,15 @@ class Comparer:
         self._freedom = 0
         """Degrees of freedom of these."""
 
+    def fastest(self, candidates: Sequence[Candidate]) -> int | None:
+        """Which of several takes the least time; None when it is late, or nothing could be measured."""
+        if self._is_late():
+            return None
+        measured = zip(*self._rounds.measure(candidates, FEWEST), strict=True)
+        times = [[math.log(each.ratio.median) for each in one if each.ratio is not None] for one in measured]
+        means = {at: statistics.fmean(logs) for at, logs in enumerate(times) if logs}
+        return min(means, key=means.__getitem__, default=None)
+
     def compare(self, other: Candidate, candidate: Candidate) -> Comparison | None:
         """Measure two until it is clear whether ``candidate`` is slower; None when it is late before that.
 

@@ -1,5 +1,6 @@
 """The winner without what it does not need: shorter changes are easier to read, and likelier to serve elsewhere.
 
+The winner is the fastest of the search's best few, measured again: the search's own best number is a lucky one.
 Changes are taken away in groups, the pipeline's edits first, and a group that is needed is taken apart in halves. What
 is left is always compared with the winner as it was found, measured again beside it, so that small losses do not add up
 and the luck of the draw that made it the winner does not count.
@@ -8,7 +9,7 @@ and the luck of the draw that made it the winner does not count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from r3cc.replay.model import Status
 from r3cc.tune.genotype import Genotype
@@ -16,21 +17,26 @@ from r3cc.tune.kernel_search import Judged, KernelSearch
 
 AS_GOOD = 2
 """Times the noise within which candidates count as equally fast that were not measured beside one another."""
+CONTENDERS = 4
+"""Of the search's best, those that are measured again."""
 CLEARLY = 8
 """Times the noise by which a single look is enough to call a candidate slower."""
 Judge = Callable[[Genotype], Judged | None]
 """Evaluates a genotype; None when there is no budget left for it."""
 IsSlower = Callable[[Judged, Judged], bool | None]
 """Whether the second is slower than the first by more than noise, measured beside it; None when it is too late."""
+Fastest = Callable[[Sequence[Judged]], Judged | None]
+"""The fastest of several, measured beside one another; None when it is too late."""
 Group = tuple[int, ...]
 """Places of changes in a genotype, edits before knobs."""
 
 
-def simplify(search: KernelSearch, judge: Judge, is_slower: IsSlower) -> None:
-    """Take changes away from the incumbent as long as what is left is as fast within noise."""
-    if not search.incumbents:
+def simplify(search: KernelSearch, judge: Judge, fastest: Fastest, is_slower: IsSlower) -> None:
+    """Take changes away from the winner as long as what is left is as fast within noise."""
+    best = _contenders(search)
+    winner = fastest(best) if len(best) > 1 else next(iter(best), None)
+    if winner is None:
         return
-    winner = search.incumbents[-1]
     verdicts: dict[int, bool | None] = {}
     taken: Group = ()
     groups = _groups(winner.genotype)
@@ -49,6 +55,16 @@ def simplify(search: KernelSearch, judge: Judge, is_slower: IsSlower) -> None:
                 taken = less
                 continue
         groups = [*_halves(group), *groups] if len(group) > 1 else groups
+
+
+def _contenders(search: KernelSearch) -> list[Judged]:
+    """The best few that differ in what runs."""
+    good = sorted(filter(search.is_faster, search.judged.values()), key=lambda each: (each.loss, size(each.genotype)))
+    distinct: dict[object, Judged] = {}
+    for judged in good:
+        evaluation = judged.evaluation
+        distinct.setdefault((evaluation.object_hash or judged.n, evaluation.candidate.launch), judged)
+    return [*distinct.values()][:CONTENDERS]
 
 
 def _seems_slower(search: KernelSearch, winner: Judged, judged: Judged) -> bool:
@@ -72,7 +88,7 @@ def _halves(group: Group) -> list[Group]:
 
 
 def simplest(search: KernelSearch) -> Judged | None:
-    """What was found to be left of the incumbent; where nothing was, the smallest genotype that seems as good.
+    """What was found to be left of the winner; where nothing was, the smallest genotype that seems as good.
 
     None without an incumbent.
     """

@@ -232,11 +232,11 @@ class Storm(Calm):
 
 
 def faulty(candidate: Candidate) -> float | Status:
-    """As rugged, but every fourth candidate fails for good, each in another way."""
+    """As rugged, but every third candidate fails for good, each in another way."""
     kind = zlib.crc32(f"{candidate.id} fault".encode())
     statuses = [status for status in Status if status not in (Status.OK, Status.WORKER_LOST)]
-    if candidate != Candidate() and kind % 4 == 0:
-        return statuses[kind // 4 % len(statuses)]
+    if candidate != Candidate() and kind % 3 == 0:
+        return statuses[kind // 3 % len(statuses)]
     found = rugged(candidate)
     return Status.COMPILE_ERROR if found is Status.WORKER_LOST else found
 
@@ -382,7 +382,7 @@ def test_a_search_that_has_reached_the_kernels_floor_stops(tmp_path: Path) -> No
             return msgspec.structs.replace(super().baseline(), floor_ns=0.75 * BASELINE_NS)
 
     def one_pass(candidate: Candidate) -> float | Status:
-        return 0.8 if "slsr" in (candidate.pipeline or "") else 1.0
+        return 0.8 if candidate.pipeline == "default<O2>" else 1.0
 
     run(tmp_path / "log", model=one_pass, budget=None, open_evaluator=lambda: Floored(one_pass))
     (stop,) = kinds(tmp_path / "log", Stop)
@@ -405,7 +405,7 @@ def test_the_winner_is_simplified(tmp_path: Path) -> None:
 
     count = itertools.count()
     quiet = lambda: SyntheticEvaluator(one_pass, noise=0.001, seed=next(count))  # noqa: E731
-    (result,) = run(tmp_path / "log", open_evaluator=quiet, budget=150)
+    (result,) = run(tmp_path / "log", open_evaluator=quiet, budget=150, seed=3)
     assert len(result.changes) == 1
     assert "slsr" in result.changes[0]
     assert any(p.source == "minimize" for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal))
