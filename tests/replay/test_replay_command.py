@@ -68,7 +68,7 @@ def test_a_valid_candidate_is_a_document_and_success(replay):
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["status"] == "ok" and found["device"] == "cpu" and len(found["object_hash"]) == 64
-    assert found["validation"] == {"launches": 1, "mismatches": []}
+    assert found["validation"] == {"launches": 1, "mismatches": [], "allowances": []}
     for times in ("time_ns", "baseline_ns", "ratio"):
         assert found[times]["low"] <= found[times]["median"] <= found[times]["high"]
     assert found["candidate"]["launch"]["block"] == [64, 1, 1]
