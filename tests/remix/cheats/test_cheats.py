@@ -127,6 +127,9 @@ CHEATS = {
     "computes in single precision": ([(Z, "z[i] = (float)scale[1] * sqrtf((float)x[i]);")], Stage.CORRECT, "mismatch"),
     "adds in single precision": ([(Y, "y[i] = (float)(a * x[i]) + y[i];")], Stage.CORRECT, "mismatch"),
     "approximates the root": ([(Z, "z[i] = scale[1] * (double)__fsqrt_rn((float)x[i]);")], Stage.CORRECT, "mismatch"),
+    # errors of about rounding's size
+    "is a little off everywhere": ([(Y, "y[i] = (a * x[i] + y[i]) * (1.0 + 5e-10);")], Stage.CORRECT, "mismatch"),
+    "keeps nine digits": ([(Z, "z[i] = floor(scale[1] * root(x[i]) * 1e9) / 1e9;")], Stage.CORRECT, "mismatch"),
     # decoys
     "is another kernel under the name of this one": (
         [("void relax(int n, double a,", "void relax(long n, double a,")],
