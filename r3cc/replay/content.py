@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -191,9 +192,14 @@ def several_at_once(
     Items are taken one by one, in the caller's thread.
     """
     waiting: deque[Callable[[], Result]] = deque()
-    with ThreadPoolExecutor(min(_READERS, os.cpu_count() or 1)) as pool:
+    with ExitStack() as threads:
+        pool: ThreadPoolExecutor | None = None  # made late: as a rule nothing is large
         for item in items:
-            waiting.append(pool.submit(work, item).result if is_large(item) else partial(work, item))
+            if not is_large(item):
+                waiting.append(partial(work, item))
+            else:
+                pool = pool or threads.enter_context(ThreadPoolExecutor(min(_READERS, os.cpu_count() or 1)))
+                waiting.append(pool.submit(work, item).result)
             if len(waiting) > _READERS:
                 yield waiting.popleft()()
         while waiting:

@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from r3cc.devices import open_device
 from r3cc.devices.base import PAGE, Range
 from r3cc.errors import R3Error
 from r3cc.replay.compare import Area, Magnitude, magnitude_of
-from r3cc.replay.content import Held, Layout, Recorded, each_window, read_ahead
+from r3cc.replay.content import Held, Layout, Recorded, each_window, read_ahead, several_at_once
 from r3cc.replay.elements import Tolerance
 from r3cc.replay.memory import Block, ImageStore
 from r3cc.store.images import CHUNK_SIZE
@@ -140,6 +142,24 @@ def test_windows_are_read_ahead_and_come_in_order(monkeypatch):
     )
     assert len(taken) == 1 and taken[0] <= 8000
     assert list(read_ahead(Held(data), [], memory)) == []
+
+
+def test_items_are_worked_on_at_once_and_come_in_order(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    main = threading.get_ident()
+    both = threading.Barrier(2, timeout=60)
+
+    def work(item):
+        if item in (2, 3):
+            both.wait()  # passed by two at once alone
+        return item, threading.get_ident() == main
+
+    def items():
+        assert threading.get_ident() == main
+        yield from range(30)
+
+    found = list(several_at_once(work, items(), lambda item: item in (2, 3)))
+    assert found == [(item, item not in (2, 3)) for item in range(30)]
 
 
 def test_what_cannot_be_read_is_said_by_reading_ahead(monkeypatch):
