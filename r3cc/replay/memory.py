@@ -246,8 +246,12 @@ class Block:
         self._after = after
         self._restore_changes: Callable[[int], None] | None = before.restorer([]) if before is after else None
         """Restores what the recorded launch changed; None until memory was there to compare with."""
+        self._changes: list[Range] = []
+        """What that is, sorted."""
         self._strays: list[Range] = []
-        """What else may differ from ``before`` after a launch of the code that was looked at last."""
+        """Where the code that was looked at last left something else than the recorded launch."""
+        self._elsewhere: list[Range] = []
+        """What it changed where the recorded launch did not."""
         self._unknown = False
 
     def forget(self) -> None:
@@ -256,7 +260,8 @@ class Block:
 
     def assume_all_changed(self) -> None:
         """Restore all of it every time, without finding out what the launch changes: for small memory."""
-        self._restore_changes = self._before.restorer([Range(0, self.size)])
+        self._changes = [Range(0, self.size)]
+        self._restore_changes = self._before.restorer(self._changes)
 
     def restore(self, address: int) -> None:
         """Put back what the recorded launch changes and what the last check found different.
@@ -269,12 +274,13 @@ class Block:
             return
         if self._restore_changes is not None:
             self._restore_changes(address)
-        self._before.restore(address, coalesce(self._strays))
+        self._before.restore(address, self._elsewhere)
 
     def learn(self, address: int) -> None:
         """Find out, once and in freshly restored memory, what the recorded launch changed."""
         if self._restore_changes is None:
-            self._restore_changes = self._before.restorer(self._after.differences(address))
+            self._changes = self._after.differences(address)
+            self._restore_changes = self._before.restorer(self._changes)
 
     def changed_bytes(self, address: int) -> int:
         """Bytes that the recorded launch changed, by freshly restored memory."""
@@ -284,21 +290,26 @@ class Block:
         self, device: Device, address: int, tolerances: Mapping[str, Tolerance | None]
     ) -> list[Mismatch | Allowance]:
         """Compare memory with the image after the launch. What differs is restored next time, too."""
-        self._strays = join_near(self._after.differences(address))
+        self._look(address)
         found = [area.judge(self._pieces(device, address, area), tolerances.get(area.element)) for area in self.areas]
         found.append(self._judge_outside(device, address))
         return [each for each in found if each is not None]
 
     def feel(self, device: Device, address: int, areas: Collection[Area]) -> None:
         """Take what nudged inputs moved into the sensitivity of some areas; memory holds what the baseline left."""
-        self._strays = join_near(self._after.differences(address))
+        self._look(address)
         for area in areas:
             if area in self.areas:
                 area.feel(self._pieces(device, address, area))
 
+    def _look(self, address: int) -> None:
+        """Find out where memory differs from the image after the launch."""
+        found = self._after.differences(address)
+        self._strays, self._elsewhere = join_near(found), coalesce(without(found, self._changes))
+
     def observe(self, device: Device, address: int) -> Overlay:
         """What memory holds, as its difference from the image after the launch."""
-        self._strays = join_near(self._after.differences(address))
+        self._look(address)
         patches = [(part, _download(device, address, part)) for part in self._strays]
         return Overlay(self._after, patches)
 
@@ -542,11 +553,17 @@ def clip(ranges: Iterable[Range], window: Range) -> list[Range]:
 
 def without(ranges: Iterable[Range], holes: Iterable[Range]) -> list[Range]:
     """The parts of ranges that lie in no hole."""
-    left = union(ranges)
-    for hole in holes:
-        cut = [clip([each], Range(0, hole.address)) + clip([each], Range(hole.end, 1 << 64)) for each in left]
-        left = [part for parts in cut for part in parts]
-    return left
+    left: list[Range] = []
+    sorted_holes, passed = union(holes), 0
+    for each in union(ranges):
+        while passed < len(sorted_holes) and sorted_holes[passed].end <= each.address:
+            passed += 1
+        start, at = each.address, passed
+        while at < len(sorted_holes) and sorted_holes[at].address < each.end:
+            left.append(Range(start, max(sorted_holes[at].address - start, 0)))
+            start, at = max(start, sorted_holes[at].end), at + 1
+        left.append(Range(start, max(each.end - start, 0)))
+    return [part for part in left if part.size]
 
 
 def _download(device: Device, address: int, part: Range) -> Bytes:
