@@ -31,8 +31,9 @@ constexpr unsigned FlatSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
 constexpr uint64_t WidestWord = 4; ///< bytes that the guard compares at once: a GPU's register
 /// Loops get a block before them, where a guard can stand.
 constexpr StringLiteral PreheaderText = "function(loop-simplify)";
-constexpr StringLiteral UnrollText = "function(instcombine,loop-simplify,lcssa,loop(loop-rotate,indvars,"
-                                     "loop-unroll-full),sroa,early-cse,simplifycfg,loop-simplify)";
+constexpr StringLiteral UnrollText =
+    "function(instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-rotate,indvars,"
+    "loop-unroll-full),sroa,early-cse,simplifycfg,loop-simplify)";
 
 /// Analyses of one function, and passes over its module.
 class Analyst {

@@ -31,6 +31,10 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """LLVM's version."""
 
 
+class LLVMDied(R3Error):
+    """LLVM ended its process, as it does at what it calls a fatal error."""
+
+
 class LLVMFacts:
     """Asks LLVM; closes its process at the end of the ``with`` block. Methods raise R3Error."""
 
@@ -60,8 +64,11 @@ class LLVMFacts:
         return answer
 
     def tables(self, bitcode: Path, kernel: str) -> TablesFound:
-        """What the kernel's code could take for constant, beside scalars."""
-        answer = self._ask(TablesRequest(bitcode, kernel))
+        """What the kernel's code could take for constant, beside scalars; nothing where LLVM dies of the question."""
+        try:
+            answer = self._ask(TablesRequest(bitcode, kernel))
+        except LLVMDied:
+            return TablesFound()
         assert isinstance(answer, TablesFound)
         return answer
 
@@ -69,7 +76,9 @@ class LLVMFacts:
         try:
             answer = self._process.ask(request, DEADLINE_S)
         except ProcessLost as lost:
-            raise R3Error(f"the replay compiler died while it described the search space: {lost}") from None
+            self._process.close()
+            self._process = SupervisedProcess(MODULE, None)
+            raise LLVMDied(f"the replay compiler died while it described the search space: {lost}") from None
         if isinstance(answer, Refused):
             raise R3Error(answer.message)
         return answer

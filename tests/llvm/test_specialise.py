@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r3cc.llvm import CompileRequest, Passes, PassesError, PassesStatus
+from r3cc.llvm.inspect import kernel_tables
 from r3cc.llvm.model import MemoryTable, SpecialiseRequest, TablesFound, VariableTable
 from r3cc.toolchain.llvm import require_clang
 from tests.llvm.compiler import baseline, compile_one
 from tests.llvm.conftest import INPUTS, Capture
 
+ROOT = Path(__file__).parents[2]
 SAXPY = "_Z5saxpyifPKfPf"
 
 
@@ -87,3 +90,12 @@ def test_amd_kernels_compare_tables_in_scalar_registers(passes: Passes, amd_tabl
     assert fixed.count("s_barrier") == 2 * plain.count("s_barrier") == 2
     assert "0x40e00000" in code(tables=("0+0=0000e040",))
     assert "0x1234567" in code(arguments=("2=0000000067452301",))
+
+
+@pytest.mark.parametrize("example", sorted(path.stem for path in (ROOT / "examples").glob("*/*.cu")))
+def test_every_kernel_of_the_examples_is_asked_for_its_tables(device_compile: Capture, example: str) -> None:
+    """LLVM dies where its passes do not reach a fixpoint, which sums over a warp in spmv do not."""
+    (source,) = (ROOT / "examples").glob(f"*/{example}.cu")
+    bitcode = device_compile(str(source), "-O3", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c")
+    for kernel in Passes().describe(bitcode).kernels:
+        kernel_tables(bitcode, kernel.name)

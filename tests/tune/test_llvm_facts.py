@@ -11,6 +11,7 @@ import pytest
 
 from r3cc.errors import R3Error
 from r3cc.llvm import Passes
+from r3cc.llvm.model import TablesFound
 from r3cc.tune.edits import BasePipeline
 from r3cc.tune.library import FIRST, first_edits
 from r3cc.tune.llvm_facts import LLVMFacts
@@ -61,3 +62,13 @@ def test_a_death_is_one_sentence(facts: LLVMFacts, tmp_path: Path) -> None:
     (tmp_path / "broken.bc").write_bytes(b"BC\xc0\xde garbage")
     with pytest.raises(R3Error):
         facts.kernel(tmp_path / "broken.bc", "k")
+
+
+def test_a_search_goes_on_without_tables_where_llvm_dies_of_them(facts: LLVMFacts, tmp_path: Path) -> None:
+    bitcode = tmp_path / "kernel.bc"
+    subprocess.run([find_opt(), "-passes=", str(KERNEL), "-o", str(bitcode)], check=True)
+    name = "_Z6kernelPfPKfS1_ii"
+    facts.kernel(bitcode, name)
+    facts._process.end()
+    assert facts.tables(bitcode, name) == TablesFound()
+    assert facts.kernel(bitcode, name).static_shared == 1024
