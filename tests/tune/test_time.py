@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Self
 
@@ -176,6 +176,16 @@ def test_what_is_wrong_with_a_kernel_is_said_in_its_turn(tmp_path: Path, kernels
         Tuner(Journal(events, ()), targets, Silent(), "r3", 1, Limits(20), clock=lambda: world.now).run()
     assert any(timing.race for timing in world.plans), "a was searched"
     assert world.events.count("close a") == sum(event != "close a" for event in world.events), "all was closed"
+
+
+def test_what_was_closed_opens_nothing_more() -> None:
+    world = World(opening_s=0.0, sample_s=0.0, room=3)
+    fresh = FreshEvaluators(lambda: Clocked(world, "a"), 3)
+    fresh.start(2)
+    fresh.close()
+    assert Counter(event.split()[0] for event in world.events) == {"open": 1, "fresh": 1, "close": 2}
+    with pytest.raises(CancelledError):
+        fresh.prepare([1])
 
 
 def test_a_worker_that_is_lost_in_finals_costs_nothing_but_time() -> None:
