@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from r3cc.apply.helper_names import defined, renamed
 from r3cc.errors import R3Error
 from r3cc.replay.events import KernelPlan, RegionChange, Result
 from r3cc.store.model import Module
@@ -65,7 +67,8 @@ def source_patch(winners: Sequence[SourceWinner], heading: Sequence[str]) -> Pat
         if rival is not None:
             left_out[winner.plan.kernel] = f"it rewrites lines of {rival.path.name} that {rival.kernel} rewrites, too"
             continue
-        taken += [rewrite for rewrite in own if not any(_is_same(rewrite, other) for other in taken)]
+        own = [rewrite for rewrite in own if not any(_is_same(rewrite, other) for other in taken)]
+        taken += _with_own_names(own, taken)
         kept.append(winner)
     root = _root([rewrite.path for rewrite in taken])
     head = [*heading, *(line for winner in kept for line in _reasons(winner))]
@@ -116,6 +119,24 @@ def _rewrite(directory: Path, change: RegionChange, kernel: str) -> Rewrite:
             f"{path} has changed since {kernel} was recorded: go back to that version, or record and search again"
         )
     return Rewrite(path, change.begin, change.end, before, after, kernel)
+
+
+def _with_own_names(own: Sequence[Rewrite], taken: Sequence[Rewrite]) -> list[Rewrite]:
+    """A winner's rewrites, with other names for helpers that another winner has brought into the same file.
+
+    Nothing that was validated changes: a kernel's digest does not know what its helpers are called.
+    """
+    theirs = {(rewrite.path, name) for rewrite in taken for name in _new_names(rewrite)}
+    ours = {name for rewrite in own for name in _new_names(rewrite) if (rewrite.path, name) in theirs}
+    if not ours:
+        return [*own]
+    kernel = re.sub(r"\W+", "_", own[0].kernel.partition("(")[0]).strip("_").encode()
+    names = {name: b"_".join((name, b"of", kernel)) for name in ours}
+    return [msgspec.structs.replace(rewrite, after=renamed(rewrite.after, names)) for rewrite in own]
+
+
+def _new_names(rewrite: Rewrite) -> frozenset[bytes]:
+    return defined(rewrite.after) - defined(rewrite.before)
 
 
 def _is_same(one: Rewrite, other: Rewrite) -> bool:

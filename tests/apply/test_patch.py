@@ -97,6 +97,43 @@ def test_of_two_that_disagree_the_larger_share_wins(tree: Path) -> None:
     assert applied(tree, small, large, same).startswith("// large\n__global__")
 
 
+HELPED = """\
+struct Pair { double half; };
+#define TWICE(x) (2 * half(x))
+template <int n> __device__ double many(double x) { return n * x; }
+constexpr int kWidth = 4;
+__device__ double half(double x) { Pair pair; pair.half = x / 2; return pair.half; }
+"""
+
+
+def test_helpers_that_two_winners_call_alike_get_names_of_their_own(tree: Path) -> None:
+    source, other = tree / "src/app.cu", KERNEL.replace("scale", "shift")
+    source.write_text(KERNEL + other + "int main() {}")
+    body = "x[0] = TWICE(x[0]) + many<kWidth>(half(x[0]))"
+    first = winner(tree, change(source, KERNEL, HELPED + KERNEL.replace("x[0] *= 2", body)), share=0.6)
+    second = winner(
+        tree, change(source, other, HELPED + other.replace("x[0] *= 2", body)), name="ns::shift<int>", share=0.2
+    )
+    text = applied(tree, second, first)
+    assert HELPED + KERNEL.replace("x[0] *= 2", body) in text
+    end = text[text.index("struct Pair_of_") :]
+    own = "_of_ns_shift_int"
+    assert f"struct Pair{own} {{ double half; }};" in end
+    assert f"#define TWICE{own}(x) (2 * half{own}(x))" in end
+    assert f"Pair{own} pair; pair.half = x / 2; return pair.half;" in end
+    assert f"x[0] = TWICE{own}(x[0]) + many{own}<kWidth{own}>(half{own}(x[0]))" in end
+    assert "void shift(double *x)" in end
+
+
+def test_names_that_are_not_new_stay(tree: Path) -> None:
+    source, other = tree / "src/app.cu", KERNEL.replace("scale", "shift")
+    source.write_text(HELPER + KERNEL + other + "int main() {}")
+    lines = "  int lane = 0;\n  x[lane] = half(x[lane]);\n"
+    first = winner(tree, change(source, KERNEL, KERNEL.replace("  x[0] *= 2;\n", lines)))
+    second = winner(tree, change(source, other, other.replace("  x[0] *= 2;\n", lines)), name="shift", share=0.2)
+    assert applied(tree, first, second).count(lines) == 2
+
+
 def test_a_source_that_has_changed_is_one_sentence(tree: Path) -> None:
     source = tree / "src/app.cu"
     changed = winner(tree, change(source, KERNEL, "// nothing\n"))

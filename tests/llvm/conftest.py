@@ -39,7 +39,7 @@ def device_compile(shared: Path) -> Capture:
             command = [require_clang().path, *device, *quiet, *flags, "-o", path, INPUTS / source]
             subprocess.run([str(part) for part in command], check=True, cwd=INPUTS)
 
-        return once(shared / "llvm" / f"{source}{' '.join(flags)}", make).read_bytes()
+        return once(shared / "llvm" / f"{source}{' '.join(flags)}".replace("/", "_"), make).read_bytes()
 
     return compile_device
 
