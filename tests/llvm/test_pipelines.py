@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from r3cc.llvm import Passes, PassesError, PassesStatus
-from tests.llvm.compiler import ProcessDied, baseline, compile_one
+from r3cc.tune.edits import EXPANDED_OPTIONS
+from tests.llvm.compiler import BASELINE_OPTIONS, ProcessDied, baseline, compile_one
 from tests.llvm.conftest import Capture
 
 NVPTX = "nvptx64-nvidia-cuda"
@@ -82,3 +83,11 @@ def test_an_unknown_cpu_is_named(passes: Passes) -> None:
     with pytest.raises(PassesError, match="sm_3000") as error:
         passes.list_passes(NVPTX, "sm_3000")
     assert error.value.status is PassesStatus.BAD_REQUEST
+
+
+@pytest.mark.parametrize("source", ["all.cu", "reduction.cu", "device_math.cu", "private_state.cu"])
+def test_options_of_edited_pipelines_change_nothing_in_o3(pipeline_start: Capture, source: str) -> None:
+    bitcode = pipeline_start(source, 3)
+    options = tuple(f"-{key.removeprefix('mllvm:')}={value}" for key, value in EXPANDED_OPTIONS)
+    with_them = baseline(3, mllvm=(*BASELINE_OPTIONS, *options))
+    assert compile_one(bitcode, with_them).output == compile_one(bitcode, baseline(3)).output
