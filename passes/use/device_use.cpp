@@ -22,12 +22,17 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <cstdlib>
+#include <deque>
 #include <set>
 
 using namespace llvm;
 
 namespace r3 {
 namespace {
+
+/// Edited pipelines need it in the place of what default<O3> does by itself, and to that it means nothing
+/// (r3cc/tune/edits.py).
+constexpr StringLiteral ValueOfTexts = "mllvm:unroll-threshold-default";
 
 ArrayRef<uint8_t> bytes(StringRef Text) { return arrayRefFromStringRef(Text); }
 
@@ -117,6 +122,7 @@ public:
         Outcomes.push_back({F.getName().str(), chooseEntry(*Used, Settings, F.getName(), architecture(),
                                                            bytes(Captured.module.bitcode))});
     warnOfMissing(M);
+    shareValueOfTexts();
     for (size_t Index = 0; Index < Outcomes.size(); ++Index)
       if (Outcomes[Index].choice.match == Match::Tuned)
         use(M, Machine, Index);
@@ -156,6 +162,21 @@ private:
     Outcome.version.reset();
     Outcome.notes.push_back(Reason);
     warnOnce(M, M.getSourceFileName() + ": " + demangle(Outcome.name) + " is built plainly: " + Reason);
+  }
+
+  /// A kernel at default<O3> takes what others of its unit need, so that they don't disagree.
+  void shareValueOfTexts() {
+    const std::string Key = ValueOfTexts.str();
+    std::optional<std::string> Value;
+    for (const KernelOutcome &Outcome : Outcomes)
+      if (Outcome.choice.match == Match::Tuned && Outcome.choice.entry->unitOptions.count(Key))
+        Value = Outcome.choice.entry->unitOptions.at(Key);
+    for (KernelOutcome &Outcome : Outcomes)
+      if (Value && Outcome.choice.match == Match::Tuned && Outcome.choice.entry->pipeline == "default<O3>") {
+        Completed.push_back(*Outcome.choice.entry);
+        Completed.back().unitOptions.emplace(Key, *Value);
+        Outcome.choice.entry = &Completed.back();
+      }
   }
 
   void use(Module &M, TargetMachine &Machine, size_t Index) {
@@ -271,6 +292,7 @@ private:
   UseSettings Settings;
   Capture Captured;
   std::optional<Profile> Used;
+  std::deque<ProfileEntry> Completed; ///< entries with more than the profile has
   std::vector<KernelOutcome> Outcomes;
   std::vector<OptimisedKernel> Optimised;
   std::optional<std::map<std::string, std::string>> UnitOptions;

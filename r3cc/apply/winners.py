@@ -19,7 +19,6 @@ from r3cc.store import Store
 from r3cc.store.arguments import FORMATS, kernel_info
 from r3cc.store.model import FOREIGN, Launch, Module
 from r3cc.store.variants import variant_paths
-from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS
 
 ATTRIBUTES = ("maxntid", "minctasm", "maxnreg")
 MODULE_KEYS = ("opt-level", "fp-contract", "ptxas-opt", "maxrregcount")
@@ -221,16 +220,13 @@ class _Winner:
         special = self._specialised(candidate, choices)
         rule = self._launch_rule(candidate.launch, choices)
         own = attributes or module or special
-        pipeline = candidate.pipeline or (str(codegen["pipeline"]) if own else None)
-        if pipeline == DEFAULT:  # to it these mean nothing, but a unit's kernels with edited pipelines need them
-            module = dict(EXPANDED_OPTIONS) | module
         return Entry(
             name=self._plan.name,
             demangled=self._plan.demangled,
             digest=self._identity.digest,
             device=self._device,
             architecture=str(self._module.info["architecture"]),
-            pipeline=pipeline,
+            pipeline=candidate.pipeline or (str(codegen["pipeline"]) if own else None),
             attributes=attributes,
             codegen_level=int(module.get("opt-level", codegen["codegen_level"])),
             module=module,

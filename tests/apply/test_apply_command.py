@@ -19,7 +19,6 @@ from r3cc.replay.events import Result as Decision
 from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Specialisation, Status
 from r3cc.store import Store
 from r3cc.store.variants import variant_paths
-from r3cc.tune.edits import EXPANDED_OPTIONS
 from tests.replay.cpu_kernels import built
 from tests.replay.modules import bitcode, module_info
 from tests.replay.sources import SAXPY
@@ -158,16 +157,6 @@ def test_a_winner_becomes_an_entry(store: Store, tmp_path: Path) -> None:
     assert bounded["attributes"] == {"maxntid": "64", "minctasm": "2"}
     assert bounded["launch"]["guard"]["scalars"] == []
     assert bounded["specialised"] is None
-
-
-def test_winners_of_a_unit_at_o3_have_the_options_that_edited_pipelines_need(store: Store, tmp_path: Path) -> None:
-    """A build has one set of options a unit; these mean nothing to ``default<O3>``."""
-    search(store, Candidate("default<O3>", (("maxnreg", "255"),)), "cuda:0", "NVIDIA H200")
-    (entry,) = apply(store, tmp_path / "t.json")["kernels"]
-    assert entry["module"] == dict(EXPANDED_OPTIONS)
-    search(store, Candidate(None, (), LaunchConfiguration(block=(64, 1, 1))), "cuda:0", "NVIDIA H200")
-    (entry,) = apply(store, tmp_path / "plain.json")["kernels"]
-    assert (entry["pipeline"], entry["module"]) == (None, {}), "its launch rule is all there is"
 
 
 def test_a_specialised_winner_becomes_a_second_version(store: Store, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ class R3cc(PythonPackage):
     depends_on("py-rich@13:15", type=("build", "run"))
     depends_on("py-msgspec@0.19:0", type=("build", "run"))
     depends_on("py-zstandard@0.22:0", type=("build", "run"))
+    depends_on("py-filelock@3.12:4", type=("build", "run"))
     depends_on("py-xxhash@3:4", type=("build", "run"))
     depends_on("py-numpy@1.26:2", type=("build", "run"))
     depends_on("py-nevergrad@1.0.12", type=("build", "run"))
