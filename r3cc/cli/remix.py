@@ -54,7 +54,14 @@ DEFAULT_COST_USD = 5.0
     "--policy", type=click.Choice(sorted(POLICIES)), default="clock", show_default=True, help="Of model choice."
 )
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Proposals over all kernels.")
-@click.option("--time", "time_s", type=Duration(), default=DEFAULT_TIME, show_default=True, help="Time for the search.")
+@click.option(
+    "--time",
+    "time_s",
+    type=Duration(),
+    default=DEFAULT_TIME,
+    show_default=True,
+    help="Time for the search and its finals.",
+)
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Most tokens of all answers, input included."
 )

@@ -33,10 +33,14 @@ from r3cc.remix.sheet import Sheet
 from r3cc.remix.watching import Watcher
 from r3cc.replay.events import Baseline, End, KernelPlan, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status
+from r3cc.replay.stages import Stage
 from r3cc.tune.budget import share_of
-from r3cc.tune.finals import no_improvement
+from r3cc.tune.finals import no_improvement, seconds
 from r3cc.tune.search import noise_of
 from r3cc.tune.space import Space
+
+ROOM = 3
+"""Evaluators for finals that a device is taken to have room for, before the first of them says it."""
 
 SheetOf = Callable[[Evaluation, Artefact | None], Sheet]
 
@@ -63,7 +67,7 @@ class Allowed:
     proposals: int | None = None
     """Over all kernels and sessions."""
     time_s: float | None = None
-    """Wall time of this session."""
+    """Wall time of this session, finals included."""
     max_cost_usd: float | None = None
     """Over all sessions."""
     concurrency: int = 4
@@ -78,6 +82,18 @@ class Company:
     proposers: Mapping[str, Proposer]
     policy: Policy
     watcher: Watcher
+
+
+def before_finals(part_s: float, finals_s: float) -> float:
+    """Seconds of a kernel's part that its search has: what finals leave, but at least half."""
+    return max(part_s - finals_s, part_s / 2)
+
+
+def _finals_s(took_s: float, baseline: Evaluation) -> float:
+    """About how long finals take, by how long opening and the baseline took; at least what its phases say."""
+    baseline_s = sum(baseline.phases_ns.values()) * 1e-9
+    launches_s = min(baseline.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
+    return seconds(max(0.0, took_s - baseline_s), baseline_s, launches_s, ROOM)
 
 
 class Remixer:
@@ -149,8 +165,10 @@ class Remixer:
         plan = target.plan
         memories = [Memory(plan.kernel, self._journal.earlier), Memory(plan.kernel, self._script)]
         workshop = RememberingWorkshop(memories, live)
+        began = time.monotonic()
         baseline = await self._baseline(plan, live)
         judged = baseline.evaluation
+        finals_s = _finals_s(time.monotonic() - began, judged)
         if judged.status is not Status.OK:
             why = f"the baseline could not be replayed: {judged.status}: {judged.message}"
             return no_improvement(plan, judged, why)
@@ -158,7 +176,8 @@ class Remixer:
         original = await self._original(target, judge, judged)
         if isinstance(original, Rejection):
             return no_improvement(plan, judged, f"the original source cannot be rebuilt: {original.message}")
-        run = self._kernel_run(index, target, workshop, judge, baseline, original)
+        limits = self._limits(index, finals_s)
+        run = self._kernel_run(limits, target, workshop, judge, baseline, original)
         self.states[plan.kernel] = run.state
         if not any(isinstance(event, Stop) and event.kernel == plan.kernel for event in self._journal.earlier):
             self._company.watcher.kernel_begins(plan, run.state.verdicts, run.limits.proposals)
@@ -184,7 +203,7 @@ class Remixer:
 
     def _kernel_run(
         self,
-        index: int,
+        limits: Limits,
         target: Target,
         workshop: RememberingWorkshop,
         judge: Judge,
@@ -207,9 +226,7 @@ class Remixer:
         company = self._company
         parts = Parts(builder.source, layout, judge, tuner, company.policy, company.proposers, company.watcher)
         script = Memory(plan.kernel, self._script) if self._script else None
-        return KernelRun(
-            plan, self._settings, self._seed, baseline.noise, self._journal, parts, self._limits(index), script
-        )
+        return KernelRun(plan, self._settings, self._seed, baseline.noise, self._journal, parts, limits, script)
 
     async def _baseline(self, plan: KernelPlan, live: LiveWorkshop) -> Baseline:
         for event in (*self._journal.earlier, *self._script):
@@ -240,8 +257,8 @@ class Remixer:
             resources=baseline.resources,
         )
 
-    def _limits(self, index: int) -> Limits:
-        """What a kernel may spend of what the ones before it left."""
+    def _limits(self, index: int, finals_s: float) -> Limits:
+        """What a kernel's search may spend of what the ones before it left; its finals take ``finals_s``."""
         part = share_of([t.plan.share for t in self._targets[index:] if not self._journal.result(t.plan.kernel)])
         allowed, now = self._allowed, time.monotonic()
         before = sum(self._journal.proposals(target.plan.kernel) for target in self._targets[:index])
@@ -249,7 +266,7 @@ class Remixer:
         left = None if allowed.time_s is None else max(0.0, self._start + allowed.time_s - now)
         return Limits(
             proposals=proposals,
-            deadline=None if left is None else now + left * part,
+            deadline=None if left is None else now + before_finals(left * part, finals_s),
             caps=Caps(allowed.max_cost_usd, allowed.max_tokens),
             concurrency=allowed.concurrency,
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import r3cc.remix.search as remix_search
 from r3cc.remix.events import Reply
 from r3cc.remix.loop.budget import Budget, Caps, Spending
+from r3cc.remix.loop.controller import KernelRun
 from r3cc.remix.search import Allowed
 from r3cc.replay.events import Stop
 from tests.remix.synthetic import Scribe, search
@@ -63,3 +66,21 @@ def test_a_search_keeps_to_its_tokens(tmp_path: Path) -> None:
     taken = sum(reply.answer.usage.total for reply in ran.of(Reply))
     assert 20_000 < taken <= 60_000
     assert ran.of(Stop)[0].reason == "cost"
+
+
+@pytest.mark.parametrize(("forecast_s", "ends_after_s"), [(0.0, 1e6), (2e5, 8e5), (9e5, 5e5)])
+def test_finals_are_within_the_time_of_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forecast_s: float, ends_after_s: float
+) -> None:
+    monkeypatch.setattr(remix_search, "seconds", lambda *costs: forecast_s)
+    left: list[float] = []
+
+    class Watched(KernelRun):
+        def __init__(self, *parts: object) -> None:
+            super().__init__(*parts)  # type: ignore[arg-type]
+            assert self.limits.deadline is not None
+            left.append(self.limits.deadline - time.monotonic())
+
+    monkeypatch.setattr(remix_search, "KernelRun", Watched)
+    search(tmp_path / "log", [Scribe()], allowed=Allowed(proposals=2, time_s=1e6))
+    assert left == [pytest.approx(ends_after_s, abs=1e3)]
