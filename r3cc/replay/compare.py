@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from r3cc.devices.base import Range
 from r3cc.replay.content import PIECE, cut, several_at_once
-from r3cc.replay.elements import BYTES, Tolerance, floats, is_float, size_of, words
-from r3cc.replay.model import Allowance, Mismatch
+from r3cc.replay.elements import Tolerance, floats, integers, is_float, size_of, words
+from r3cc.replay.model import BYTES, Allowance, Mismatch
 from r3cc.replay.sensitivity import Sensitivity, most_allowed
 
 Bytes = npt.NDArray[np.uint8]
@@ -151,7 +151,8 @@ class Area:
         first = offset // size_of(self.element)
         if not is_float(self.element):
             bad = different[~np.isin(different + first, self._varied)]
-            return _Total(len(bad), len(bad), len(different), _first(offset, bad, self.element))
+            first = _first(offset, bad, self.element)
+            return _Total(len(bad), len(bad), len(different), first, *self._integers_apart(expected, actual, bad))
         with np.errstate(all="ignore"):
             reference = floats(expected, self.element)[different]
             distance = np.abs(floats(actual, self.element)[different] - reference)
@@ -180,6 +181,13 @@ class Area:
                 float(np.sum(finite**2)),
                 float(np.max(times, initial=0.0, where=close & ~near)),
             )
+
+    def _integers_apart(self, expected: Bytes, actual: Bytes, bad: npt.NDArray[np.int64]) -> tuple[float, float]:
+        """Largest distance, absolute and relative; 0 for bytes, of which nobody knows what they are."""
+        reference = integers(expected, self.element)[bad]
+        distance = np.abs(integers(actual, self.element)[bad] - reference)
+        relative = distance / np.maximum(np.abs(reference), 1.0)
+        return float(np.max(distance, initial=0.0)), float(np.max(relative, initial=0.0))
 
     def _granted(self, offset: int, expected: Bytes) -> npt.NDArray[np.float64]:
         """Distances that the kernel's sensitivity grants to the elements of a piece."""

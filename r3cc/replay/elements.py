@@ -13,9 +13,6 @@ from r3cc.replay.facts import FLOATS
 from r3cc.replay.model import Numerics
 from r3cc.store.model import Launch
 
-BYTES = "bytes"
-"""Element of memory whose type is not known: compared exactly."""
-
 _FLOAT_TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32, "half": np.float16}
 _WORD_TYPES: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _INTEGERS: dict[str, int] = {"i64": 8, "i32": 4, "i16": 2, "i8": 1}
@@ -85,6 +82,14 @@ def floats(data: npt.NDArray[np.uint8], element: str) -> npt.NDArray[np.float64]
     if element == "bfloat":
         return (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     values: npt.NDArray[np.float64] = data.view(_FLOAT_TYPES[element]).astype(np.float64)
+    return values
+
+
+def integers(data: npt.NDArray[np.uint8], element: str) -> npt.NDArray[np.float64]:
+    """Signed integer elements as doubles: exact enough for how far they are apart; of bytes, nothing but zeros."""
+    if element not in _INTEGERS:
+        return np.zeros(len(data))
+    values: npt.NDArray[np.float64] = data.view(f"i{_INTEGERS[element]}").astype(np.float64)
     return values
 
 

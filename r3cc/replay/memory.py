@@ -18,10 +18,10 @@ from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, 
 from r3cc.devices.pinned import HOST
 from r3cc.replay.compare import Area, Magnitude, Piece, magnitude_of
 from r3cc.replay.content import PIECE, WINDOW, Content, Held, Layout, Recorded, cut, each_window, read_ahead
-from r3cc.replay.elements import BYTES, Tolerance, is_float, region_elements, size_of
+from r3cc.replay.elements import Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
-from r3cc.replay.model import Allowance, Mismatch
+from r3cc.replay.model import BYTES, Allowance, Mismatch
 from r3cc.store.model import GlobalImage, Launch, Region
 
 Bytes = npt.NDArray[np.uint8]

@@ -129,6 +129,10 @@ class Interval(msgspec.Struct, frozen=True):
     samples: int
 
 
+BYTES = "bytes"
+"""Element of memory whose type is not known: compared exactly."""
+
+
 class Mismatch(msgspec.Struct, frozen=True):
     """Where and how far an output differs from the reference."""
 
@@ -145,7 +149,9 @@ class Mismatch(msgspec.Struct, frozen=True):
 
     @property
     def furthest(self) -> tuple[str, str]:
-        """Both distances as text."""
+        """Both distances as text; bytes of unknown type have none."""
+        if self.element == BYTES:
+            return "-", "-"
         absolute, relative = ("inf" if each is None else f"{each:.3g}" for each in (self.max_abs, self.max_rel))
         return absolute, relative
 

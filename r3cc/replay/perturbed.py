@@ -15,9 +15,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.replay.elements import BYTES, floats, is_float, region_elements
+from r3cc.replay.elements import floats, is_float, region_elements
 from r3cc.replay.facts import FLOATS, KernelFacts
 from r3cc.replay.launches import LaunchSource, RecordedLaunch
+from r3cc.replay.model import BYTES
 from r3cc.store.model import GlobalImage, Launch, Region
 from r3cc.store.pack import content_key
 

@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.replay.elements import BYTES, floats, is_float, region_elements, size_of, words
+from r3cc.replay.elements import floats, is_float, region_elements, size_of, words
 from r3cc.replay.facts import KernelFacts
+from r3cc.replay.model import BYTES
 from r3cc.replay.perturbed import PerturbedLaunches
 from r3cc.store.model import GlobalImage, Launch, Region
 

@@ -4,7 +4,7 @@ import pytest
 
 from r3cc.replay.compare import Area, Magnitude, magnitude_of
 from r3cc.replay.elements import region_elements, tolerance
-from r3cc.replay.model import Mismatch, Numerics
+from r3cc.replay.model import BYTES, Mismatch, Numerics
 from tests.replay.launches import MemoryLaunches, make_launch
 
 ROUNDING = {element: tolerance(element, Numerics.ROUNDING, None, None) for element in ("double", "float", "half")}
@@ -83,6 +83,14 @@ def test_given_tolerances_count():
     assert judge(expected, actual, "double", tolerance("double", Numerics.ROUNDING, 0.02, None)) is None
     assert judge(expected, actual, "double", tolerance("double", Numerics.ROUNDING, None, 0.02)) is None
     assert judge(expected, actual, "double", tolerance("double", Numerics.ROUNDING, 0.001, None)).count == 8
+
+
+def test_integers_are_as_far_apart_as_their_values():
+    expected, actual = np.array([1, -2, 0], np.int32), np.array([1, 2, -3], np.int32)
+    found = judge(expected, actual, "i32", None)
+    assert (found.count, found.max_abs, found.max_rel) == (2, 4.0, 3.0)
+    assert found.furthest == ("4", "3")
+    assert judge(expected, actual, BYTES, None).furthest == ("-", "-"), "nobody knows what they are"
 
 
 def test_integers_and_bytes_are_exact_at_every_level():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from r3cc.remix.model import Rejection, Stage
-from r3cc.replay.model import Evaluation, Mismatch, Status
+from r3cc.replay.model import BYTES, Evaluation, Mismatch, Status
 
 LEAST_RATIO = 0.01
 """A hundredth of the baseline's time is taken for work that is not done, until a person has looked."""
@@ -74,7 +74,10 @@ def _differences(mismatches: Sequence[Mismatch]) -> str:
 
 
 def _difference(mismatch: Mismatch) -> str:
+    what = f"{mismatch.count} elements of type {mismatch.element} at {mismatch.where}"
+    if mismatch.element == BYTES:
+        return what
     absolute, relative = mismatch.furthest
     from_nothing = mismatch.max_rel is not None and mismatch.max_rel > _FROM_NOTHING
     how = "where the reference has 0" if from_nothing else f"{relative} relative"
-    return f"{mismatch.count} elements of type {mismatch.element} at {mismatch.where}, by up to {absolute} ({how})"
+    return f"{what}, by up to {absolute} ({how})"
