@@ -43,6 +43,9 @@ llvm::Value *hidden(llvm::CallInst &Call, HiddenParameter Which);
 llvm::CallInst *callEngine(llvm::IRBuilder<> &, llvm::StringRef Name, llvm::Type *Result,
                            llvm::ArrayRef<llvm::Value *> Arguments);
 
+/// What PTX calls an atomic operation, on elements of a kind: s, u, b or f.
+std::optional<llvm::AtomicRMWInst::BinOp> atomicOperation(llvm::StringRef Name, char Kind);
+
 /// The value behind a fence: an operation that names its rounding never becomes part of a fused one, whatever
 /// the code generator may contract.
 llvm::Value *unfused(llvm::IRBuilder<> &, llvm::Value *);

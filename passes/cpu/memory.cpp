@@ -8,6 +8,21 @@ using namespace llvm;
 
 namespace r3::cpu {
 
+std::optional<AtomicRMWInst::BinOp> atomicOperation(StringRef Name, char Kind) {
+  bool Float = Kind == 'f', Signed = Kind == 's';
+  return StringSwitch<std::optional<AtomicRMWInst::BinOp>>(Name)
+      .Case("add", Float ? AtomicRMWInst::FAdd : AtomicRMWInst::Add)
+      .Case("min", Signed ? AtomicRMWInst::Min : AtomicRMWInst::UMin)
+      .Case("max", Signed ? AtomicRMWInst::Max : AtomicRMWInst::UMax)
+      .Case("inc", AtomicRMWInst::UIncWrap)
+      .Case("dec", AtomicRMWInst::UDecWrap)
+      .Case("and", AtomicRMWInst::And)
+      .Case("or", AtomicRMWInst::Or)
+      .Case("xor", AtomicRMWInst::Xor)
+      .Case("exch", AtomicRMWInst::Xchg)
+      .Default(std::nullopt);
+}
+
 // "atomic.add.gen.f.cta", …: the scope is wider on the host, which is allowed.
 static Emitted emitScopedAtomic(IRBuilder<> &B, CallInst &Call, StringRef Name) {
   SmallVector<StringRef> Parts;
@@ -21,18 +36,7 @@ static Emitted emitScopedAtomic(IRBuilder<> &B, CallInst &Call, StringRef Name) 
                               AtomicOrdering::SequentiallyConsistent, AtomicOrdering::SequentiallyConsistent);
     return B.CreateExtractValue(Pair, 0);
   }
-  bool Floating = Call.getType()->isFloatingPointTy();
-  auto Operation = StringSwitch<std::optional<AtomicRMWInst::BinOp>>(Parts[0])
-                       .Case("add", Floating ? AtomicRMWInst::FAdd : AtomicRMWInst::Add)
-                       .Case("exch", AtomicRMWInst::Xchg)
-                       .Case("min", AtomicRMWInst::Min)
-                       .Case("max", AtomicRMWInst::Max)
-                       .Case("inc", AtomicRMWInst::UIncWrap)
-                       .Case("dec", AtomicRMWInst::UDecWrap)
-                       .Case("and", AtomicRMWInst::And)
-                       .Case("or", AtomicRMWInst::Or)
-                       .Case("xor", AtomicRMWInst::Xor)
-                       .Default(std::nullopt);
+  auto Operation = atomicOperation(Parts[0], Call.getType()->isFloatingPointTy() ? 'f' : 's');
   if (!Operation)
     return std::nullopt;
   return B.CreateAtomicRMW(*Operation, Address, Call.getArgOperand(1), MaybeAlign(),

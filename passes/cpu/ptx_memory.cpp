@@ -156,21 +156,6 @@ static std::optional<AtomicText> atomicOf(StringRef Instruction) {
   return A;
 }
 
-static std::optional<AtomicRMWInst::BinOp> operationOf(const AtomicText &A) {
-  bool Float = A.Kind == 'f', Signed = A.Kind == 's';
-  return StringSwitch<std::optional<AtomicRMWInst::BinOp>>(A.Operation)
-      .Case("add", Float ? AtomicRMWInst::FAdd : AtomicRMWInst::Add)
-      .Case("min", Signed ? AtomicRMWInst::Min : AtomicRMWInst::UMin)
-      .Case("max", Signed ? AtomicRMWInst::Max : AtomicRMWInst::UMax)
-      .Case("inc", AtomicRMWInst::UIncWrap)
-      .Case("dec", AtomicRMWInst::UDecWrap)
-      .Case("and", AtomicRMWInst::And)
-      .Case("or", AtomicRMWInst::Or)
-      .Case("xor", AtomicRMWInst::Xor)
-      .Case("exch", AtomicRMWInst::Xchg)
-      .Default(std::nullopt);
-}
-
 // What is not of the type's width, or a minimum of floats, is none that the host has.
 static bool isOfType(Value *V, const AtomicText &A) {
   Type *T = V->getType();
@@ -184,7 +169,7 @@ static Emitted rewriteAtomic(IRBuilder<> &B, CallInst &Call, StringRef Text) {
   if (!A)
     return std::nullopt;
   bool Swaps = A->Operation == "cas";
-  auto Operation = operationOf(*A);
+  auto Operation = atomicOperation(A->Operation, A->Kind);
   std::string Wanted = A->Returns ? (Swaps ? "$0,[$1],$2,$3" : "$0,[$1],$2") : "[$0],$1";
   if ((!Swaps && !Operation) || Call.arg_size() != (Swaps ? 3 : 2) || withoutBlanks(Operands) != Wanted ||
       !isOfType(argument(Call, 1), *A))
