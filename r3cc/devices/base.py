@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -275,6 +275,13 @@ class Device(Protocol):
     def close(self) -> None:
         """Give everything back."""
         ...
+
+
+def cut(parts: Iterable[Range], longest: int) -> Iterator[Range]:
+    """The parts, in pieces of at most so many bytes."""
+    for part in parts:
+        for start in range(part.address, part.end, longest):
+            yield Range(start, min(longest, part.end - start))
 
 
 def merge_pages(flags: Sequence[int] | bytes, size: int) -> list[Range]:

@@ -27,6 +27,7 @@ from r3cc.devices.base import (
     OutOfDeviceMemory,
     Properties,
     Range,
+    cut,
     merge_pages,
     page_flags,
 )
@@ -316,9 +317,8 @@ _BLOCK = 1 << 24
 
 
 def _blocks(left: int, right: int, size: int) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
-    for start in range(0, size, _BLOCK):
-        length = min(_BLOCK, size - start)
-        yield _view(left + start, length), _view(right + start, length)
+    for part in cut([Range(0, size)], _BLOCK):
+        yield _view(left + part.address, part.size), _view(right + part.address, part.size)
 
 
 def _view(address: int, size: int) -> npt.NDArray[np.uint8]:

@@ -31,6 +31,7 @@ from r3cc.devices.base import (
     OutOfDeviceMemory,
     Properties,
     Range,
+    cut,
     merge_pages,
     page_flags,
 )
@@ -381,9 +382,8 @@ class HipDevice:
     def _blocks(
         self, left: int, right: int, size: int
     ) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
-        for start in range(0, size, _BLOCK):
-            length = min(_BLOCK, size - start)
-            yield self._host_copy(left + start, length), self._host_copy(right + start, length)
+        for part in cut([Range(0, size)], _BLOCK):
+            yield self._host_copy(left + part.address, part.size), self._host_copy(right + part.address, part.size)
 
     def load(self, path: Path) -> HipCode:
         """Load a code object."""

@@ -12,12 +12,15 @@ constexpr unsigned kVector = 16;
 // Copied in one access, where a uint4 is copied in two.
 using Vector = unsigned __attribute__((ext_vector_type(4)));
 
+// Whether both can be accessed by vectors.
+static __device__ bool aligned(const unsigned char *one, const unsigned char *other) {
+  return ((reinterpret_cast<unsigned long long>(one) | reinterpret_cast<unsigned long long>(other)) &
+          (kVector - 1)) == 0;
+}
+
 static __device__ bool differ(const unsigned char *left, const unsigned char *right,
                               unsigned long long bytes) {
-  const bool aligned =
-      ((reinterpret_cast<unsigned long long>(left) | reinterpret_cast<unsigned long long>(right)) &
-       (kVector - 1)) == 0;
-  if (aligned && bytes >= kVector) {
+  if (aligned(left, right) && bytes >= kVector) {
     const uint4 a = *reinterpret_cast<const uint4 *>(left);
     const uint4 b = *reinterpret_cast<const uint4 *>(right);
     return ((a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w)) != 0;
@@ -51,10 +54,7 @@ static __device__ unsigned nonzero_bytes(unsigned word) {
 
 static __device__ unsigned different_bytes(const unsigned char *left, const unsigned char *right,
                                            unsigned long long bytes) {
-  const bool aligned =
-      ((reinterpret_cast<unsigned long long>(left) | reinterpret_cast<unsigned long long>(right)) &
-       (kVector - 1)) == 0;
-  if (aligned && bytes >= kVector) {
+  if (aligned(left, right) && bytes >= kVector) {
     const uint4 a = *reinterpret_cast<const uint4 *>(left);
     const uint4 b = *reinterpret_cast<const uint4 *>(right);
     return nonzero_bytes(a.x ^ b.x) + nonzero_bytes(a.y ^ b.y) + nonzero_bytes(a.z ^ b.z) +
@@ -82,10 +82,7 @@ extern "C" __global__ void r3_count_differences(const unsigned char *left, const
 }
 
 static __device__ void copy(unsigned char *to, const unsigned char *from, unsigned long long bytes) {
-  const bool aligned =
-      ((reinterpret_cast<unsigned long long>(to) | reinterpret_cast<unsigned long long>(from)) &
-       (kVector - 1)) == 0;
-  if (aligned && bytes >= kVector) {
+  if (aligned(to, from) && bytes >= kVector) {
     *reinterpret_cast<Vector *>(to) = *reinterpret_cast<const Vector *>(from);
     return;
   }

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.devices.base import Range
-from r3cc.replay.content import PIECE, cut, several_at_once
+from r3cc.devices.base import Range, cut
+from r3cc.replay.content import PIECE, several_at_once
 from r3cc.replay.elements import Tolerance, floats, integers, is_float, size_of, words
 from r3cc.replay.model import BYTES, Allowance, Mismatch
 from r3cc.replay.sensitivity import Sensitivity, most_allowed

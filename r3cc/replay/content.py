@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.devices.base import Range
+from r3cc.devices.base import Range, cut
 from r3cc.replay.launches import LaunchSource
 from r3cc.store.images import CHUNK_SIZE
 
@@ -166,13 +166,6 @@ class Layout:
 def windows(size: int) -> list[Range]:
     """Parts of at most ``WINDOW`` bytes, in order."""
     return list(cut([Range(0, size)], WINDOW))
-
-
-def cut(parts: Iterable[Range], longest: int) -> Iterator[Range]:
-    """The parts, in pieces of at most so many bytes."""
-    for part in parts:
-        for start in range(part.address, part.end, longest):
-            yield Range(start, min(longest, part.end - start))
 
 
 def each_window(size: int, work: Callable[[Range], Result]) -> list[Result]:

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range
+from r3cc.devices.base import PAGE, Code, Device, LoadError, OutOfDeviceMemory, Range, cut
 from r3cc.devices.pinned import HOST
 from r3cc.replay.compare import Area, Magnitude, Piece, magnitude_of
-from r3cc.replay.content import PIECE, WINDOW, Content, Held, Layout, Recorded, cut, each_window, read_ahead
+from r3cc.replay.content import PIECE, WINDOW, Content, Held, Layout, Recorded, each_window, read_ahead
 from r3cc.replay.elements import Tolerance, is_float, region_elements, size_of
 from r3cc.replay.facts import KernelFacts
 from r3cc.replay.launches import LaunchSource
