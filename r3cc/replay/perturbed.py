@@ -35,6 +35,10 @@ _SCALARS = {"double": "<f8", "float": "<f4"}
 _TYPES: Mapping[str, type[np.floating]] = {"double": np.float64, "float": np.float32, "half": np.float16}
 
 
+Other = Callable[[Region | GlobalImage, int, str], Bytes | None]
+"""From an image, its number in the launch and its element type to other content; None where it stays."""
+
+
 class PerturbedLaunches:
     """A source of launches whose images are those of another one, and new ones by content."""
 
@@ -78,34 +82,36 @@ class PerturbedLaunches:
 
         Arguments with the indices ``fixed`` keep their values.
         """
-        elements = region_elements(launch, facts.parameter_elements)
         written = _only_written(launch, facts)
 
-        def other(each: Region | GlobalImage, number: int, element: str, noise: bool) -> Region | GlobalImage:
+        def other(each: Region | GlobalImage, number: int, element: str) -> Bytes | None:
             random = np.random.default_rng((SEED, number))
             if is_float(element):
-                key = self.keep(perturb_elements(self._source.image(each.before, each.size), element, random))
-            else:
-                key = self.keep(random.integers(0, 256, each.size, np.uint8)) if noise else each.before
+                return perturb_elements(self._source.image(each.before, each.size), element, random)
+            noise = isinstance(each, Region) and each.address in written
+            return random.integers(0, 256, each.size, np.uint8) if noise else None
+
+        arguments = _perturb_arguments(launch, facts, fixed, np.random.default_rng(SEED))
+        return self.on_others(launch, facts, other, arguments)
+
+    def on_others(self, launch: Launch, facts: KernelFacts, other: Other, arguments: bytes) -> Launch | None:
+        """The launch on other memory and arguments, nothing changed by it yet; None where all of it is the same."""
+        elements = region_elements(launch, facts.parameter_elements)
+
+        def on_other(each: Region | GlobalImage, number: int, element: str) -> Region | GlobalImage:
+            content = other(each, number, element)
+            key = each.before if content is None else self.keep(content)
             return msgspec.structs.replace(each, before=key, after=key)
 
-        def other_region(number: int, region: Region) -> Region | GlobalImage:
-            return other(region, number, elements.get(region.address, BYTES), region.address in written)
-
-        def other_variable(number: int, variable: GlobalImage) -> Region | GlobalImage:
-            return other(variable, number, facts.global_elements.get(variable.name, BYTES), noise=False)
-
-        count = len(launch.regions)
+        images: list[Region | GlobalImage] = [*launch.regions, *launch.globals]
+        kinds = [
+            *(elements.get(region.address, BYTES) for region in launch.regions),
+            *(facts.global_elements.get(variable.name, BYTES) for variable in launch.globals),
+        ]
         with ThreadPoolExecutor(_THREADS) as pool:
-            regions = tuple(pool.map(other_region, range(count), launch.regions))
-            variables = tuple(pool.map(other_variable, range(count, count + len(launch.globals)), launch.globals))
-        random = np.random.default_rng(SEED)
-        changed = msgspec.structs.replace(
-            launch,
-            arguments=_perturb_arguments(launch, facts, fixed, random),
-            regions=regions,
-            globals=variables,
-        )
+            made = tuple(pool.map(on_other, images, range(len(images)), kinds))
+        count = len(launch.regions)
+        changed = msgspec.structs.replace(launch, arguments=arguments, regions=made[:count], globals=made[count:])
         return changed if _inputs(changed) != _inputs(launch) else None
 
     def answered(self, launch: Launch, read: Callable[[Region | GlobalImage], Bytes]) -> Launch:

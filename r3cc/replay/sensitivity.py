@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.replay.elements import floats, is_float, region_elements, size_of, words
+from r3cc.replay.elements import floats, is_float, size_of, words
 from r3cc.replay.facts import KernelFacts
-from r3cc.replay.model import BYTES
 from r3cc.replay.perturbed import PerturbedLaunches
 from r3cc.store.model import GlobalImage, Launch, Region
 
@@ -93,23 +91,13 @@ def nudged(images: PerturbedLaunches, launch: Launch, facts: KernelFacts, elemen
     The new images are kept in ``images``. Inputs of other types stay: those of less precision would hide that a
     kernel computes in it.
     """
-    elements = region_elements(launch, facts.parameter_elements)
 
-    def other(each: Region | GlobalImage, number: int, kind: str) -> Region | GlobalImage:
-        if kind != element:
-            return msgspec.structs.replace(each, after=each.before)
+    def other(each: Region | GlobalImage, number: int, kind: str) -> Bytes | None:
         random = np.random.default_rng((SEED, draw, number))
-        key = images.keep(nudge_elements(images.image(each.before, each.size), element, random))
-        return msgspec.structs.replace(each, before=key, after=key)
+        return nudge_elements(images.image(each.before, each.size), element, random) if kind == element else None
 
-    variables = enumerate(launch.globals, len(launch.regions))
-    changed = msgspec.structs.replace(
-        launch,
-        arguments=_nudge_arguments(launch, facts, element, np.random.default_rng((SEED, draw))),
-        regions=tuple(other(each, at, elements.get(each.address, BYTES)) for at, each in enumerate(launch.regions)),
-        globals=tuple(other(each, at, facts.global_elements.get(each.name, BYTES)) for at, each in variables),
-    )
-    return changed if _inputs(changed) != _inputs(launch) else None
+    arguments = _nudge_arguments(launch, facts, element, np.random.default_rng((SEED, draw)))
+    return images.on_others(launch, facts, other, arguments)
 
 
 def nudge_elements(content: Bytes, element: str, random: np.random.Generator) -> Bytes:
@@ -137,7 +125,3 @@ def _nudge_arguments(launch: Launch, facts: KernelFacts, element: str, random: n
             where = slice(place.offset, place.offset + place.size)
             arguments[where] = nudge_elements(arguments[where], element, random)
     return arguments.tobytes()
-
-
-def _inputs(launch: Launch) -> tuple[object, ...]:
-    return launch.arguments, [each.before for each in launch.regions], [each.before for each in launch.globals]
