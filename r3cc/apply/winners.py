@@ -91,7 +91,7 @@ def profile_of(store: Store, logs: Sequence[Log], choices: Choices) -> Outcome:
 
 def _winners(store: Store, logs: Sequence[Log]) -> tuple[list[_Winner], tuple[str, ...]]:
     """One winner a device for each kernel that has any, and what was gained on kernels without IR."""
-    winners: dict[tuple[str, str], _Winner] = {}
+    fastest: dict[tuple[str, str], tuple[Log, KernelPlan, Result]] = {}
     outside: dict[str, str] = {}
     for log in logs:
         results = log.results
@@ -102,11 +102,15 @@ def _winners(store: Store, logs: Sequence[Log]) -> tuple[list[_Winner], tuple[st
             if plan.module.startswith(FOREIGN):
                 outside[plan.kernel] = _outside(plan, result)
                 continue
-            winner = _Winner(store, log.search, log.begin, plan, result, log.events)
             place = plan.kernel, log.begin.device_name or log.begin.device
-            if place not in winners or winner.speedup >= winners[place].speedup:
-                winners[place] = winner
-    return [*winners.values()], tuple(outside.values())
+            if place not in fastest or _gain(result) >= _gain(fastest[place][-1]):
+                fastest[place] = log, plan, result
+    return [_Winner(store, *verdict) for verdict in fastest.values()], tuple(outside.values())
+
+
+def _gain(result: Result) -> float:
+    """Baseline over candidate; 0 where it was not measured."""
+    return result.speedup.median if result.speedup is not None else 0.0
 
 
 def _heading(log: Log) -> str:
@@ -125,25 +129,17 @@ def _outside(plan: KernelPlan, result: Result) -> str:
 class _Winner:
     """One kernel's verdict with all that the profile says of it."""
 
-    def __init__(
-        self, store: Store, search: str, begin: Begin, plan: KernelPlan, result: Result, events: Sequence[AnyEvent]
-    ) -> None:
-        self._begin = begin
+    def __init__(self, store: Store, log: Log, plan: KernelPlan, result: Result) -> None:
+        begin = self._begin = log.begin
         self._plan = plan
         self._result = result
-        self._search = search
-        self._finals = [event for event in events if isinstance(event, Final) and event.kernel == plan.kernel]
+        self._search = log.search
+        self._finals = [event for event in log.events if isinstance(event, Final) and event.kernel == plan.kernel]
         self._store = store
         self._module: Module = store.module(plan.module)
         self._identity: KernelIdentity = kernel_identity(self._bitcode(), plan.name)
         kernel = store.find_kernel(plan.kernel, begin.recording)
         self._launches: list[Launch] = store.launches(kernel, begin.recording)
-
-    @property
-    def speedup(self) -> float:
-        """Baseline over candidate; 0 where it was not measured."""
-        gain = self._result.speedup
-        return gain.median if gain is not None else 0.0
 
     @property
     def rewrites(self) -> bool:
@@ -185,7 +181,7 @@ class _Winner:
             plan = next((each for each in begin.kernels if each.kernel == self._plan.kernel), None)
             results = [each for each in events if isinstance(each, Result) and each.kernel == self._plan.kernel]
             if plan is not None and results and results[-1].n is not None and results[-1].candidate.variant is None:
-                return _Winner(self._store, search.id, begin, plan, results[-1], events).entry(choices)
+                return _Winner(self._store, Log(search.id, events), plan, results[-1]).entry(choices)
         return None
 
     def _unchanged(self) -> Entry:
