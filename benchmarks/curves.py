@@ -34,10 +34,10 @@ from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store import Store
 from r3cc.store.eventlog import EventLog
 from r3cc.tune.budget import Allowance
+from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_run import KernelRun
 from r3cc.tune.kernel_search import KernelSearch
-from r3cc.tune.library import seeds as first_tried
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
 from r3cc.tune.search import noise_of
@@ -169,11 +169,12 @@ def search(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     proposer: Proposer
+    first: tuple[Genotype, ...]
     if arm == "r3":
-        proposer, first = r3_proposer(subject.space, seed, evaluator.width), first_tried(subject.space)
+        proposer, first = r3_proposer(subject.space, seed, evaluator.width), (Genotype(),)
     else:
         proposer, first = RandomProposer(subject.space, seed), ()
-    state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first[:1], first[1:])
+    state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first)
     with EventLog(folder / "events.jsonl") as log:
         journal = Curve(log)
         plan: KernelPlan = subject.choice.plan

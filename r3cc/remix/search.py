@@ -33,9 +33,8 @@ from r3cc.remix.sheet import Sheet
 from r3cc.remix.watching import Watcher
 from r3cc.replay.events import Baseline, End, KernelPlan, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status
-from r3cc.replay.stages import Stage
 from r3cc.tune.budget import share_of
-from r3cc.tune.finals import no_improvement, seconds
+from r3cc.tune.finals import baseline_seconds, no_improvement, seconds
 from r3cc.tune.search import noise_of
 from r3cc.tune.space import Space
 
@@ -91,8 +90,7 @@ def before_finals(part_s: float, finals_s: float) -> float:
 
 def _finals_s(took_s: float, baseline: Evaluation) -> float:
     """About how long finals take, by how long opening and the baseline took; at least what its phases say."""
-    baseline_s = sum(baseline.phases_ns.values()) * 1e-9
-    launches_s = min(baseline.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
+    baseline_s, launches_s = baseline_seconds(baseline)
     return seconds(max(0.0, took_s - baseline_s), baseline_s, launches_s, ROOM)
 
 

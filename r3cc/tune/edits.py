@@ -13,11 +13,12 @@ from functools import cached_property
 import msgspec
 
 from r3cc.errors import R3Error
+from r3cc.replay.levels import OF_PIPELINE
 from r3cc.tune.passes import Level
 from r3cc.tune.pipeline import Node, Pipeline, leaves, parse_pipeline, print_pipeline, without_empty_adaptors
 
 DEFAULT = "default<O3>"
-EXPANDED_OPTIONS = (("mllvm:unroll-threshold-default", "300"),)
+EXPANDED_OPTIONS = ((OF_PIPELINE, "300"),)
 """Options with which the text that LLVM prints for ``default<O3>`` does what ``default<O3>`` does.
 
 LLVM prints ``loop-unroll-full`` without its level and reads it back at level 2; the option gives that level the

@@ -23,11 +23,12 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.farm.local import BASELINE_PLAN
 from r3cc.replay.events import Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.replay.stages import Stage
 from r3cc.replay.statistics import across
 from r3cc.tune.explain import USUAL_BLOCKS
 from r3cc.tune.kernel_search import Judged, KernelSearch
 from r3cc.tune.opened import FreshEvaluators
-from r3cc.tune.simplify import simplest, size
+from r3cc.tune.simplify import best_few, simplest, size
 
 FINALISTS = 5
 USUAL_FINALISTS = 3
@@ -49,13 +50,7 @@ T = TypeVar("T")
 
 def finalists(search: KernelSearch) -> tuple[Judged, ...]:
     """The best few candidates below the baseline, one for each code object and launch, and the simplest as good."""
-    good = [judged for judged in search.judged.values() if search.is_faster(judged)]
-    good.sort(key=lambda judged: (judged.loss, size(judged.genotype), judged.n))
-    distinct: dict[object, Judged] = {}
-    for judged in good:
-        evaluation = judged.evaluation
-        distinct.setdefault((evaluation.object_hash or judged.n, evaluation.candidate.launch), judged)
-    best = [*distinct.values()][:FINALISTS]
+    best = best_few(search, FINALISTS)
     short = simplest(search)
     return (*best, short) if short is not None and short not in best else tuple(best)
 
@@ -109,6 +104,12 @@ def no_improvement(plan: KernelPlan, baseline: Evaluation | None, note: str) -> 
 def inverse(ratio: Interval) -> Interval:
     """Speedup (baseline over candidate) of a ratio (candidate over baseline)."""
     return Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low, ratio.samples)
+
+
+def baseline_seconds(baseline: Evaluation, least_s: float = 0.0) -> tuple[float, float]:
+    """Seconds that measuring the baseline took, ``least_s`` or what its phases say, and those of it in launches."""
+    baseline_s = max(least_s, sum(baseline.phases_ns.values()) * 1e-9)
+    return baseline_s, min(baseline.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
 
 
 def seconds(opening_s: float, baseline_s: float, launches_s: float, room: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from r3cc.tune.edits import PRESETS, Anchor, Change, Drop, Edits, Insert, Preset
-from r3cc.tune.genotype import Genotype
 from r3cc.tune.passes import Level
 from r3cc.tune.space import Space
 
@@ -39,11 +38,6 @@ LITERATURE: tuple[Edits, ...] = (
 )
 FIRST: tuple[Edits, ...] = (*MEASURED, *LITERATURE, *((Preset(name),) for name in PRESETS))
 """In the order in which they are tried."""
-
-
-def seeds(space: Space) -> tuple[Genotype, ...]:
-    """What is tried at the recorded launch: ``default<O3>`` as it is, so that no search ends below it."""
-    return tuple(Genotype(edits) for edits in ((),) if all(map(space.takes, edits)))
 
 
 def first_edits(space: Space) -> tuple[Edits, ...]:

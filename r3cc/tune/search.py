@@ -21,16 +21,14 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
 from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Spent, Stop
 from r3cc.replay.model import Evaluation, Status
-from r3cc.replay.stages import Stage
 from r3cc.tune.budget import UNIT_PART, Allowance, Budget, Clock, Cost, Limits
 from r3cc.tune.explain import measure_parts
-from r3cc.tune.finals import PROCESSES, RETRIES, decide, finalists, no_improvement, seconds
+from r3cc.tune.finals import PROCESSES, RETRIES, baseline_seconds, decide, finalists, no_improvement, seconds
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_run import KernelRun
 from r3cc.tune.kernel_search import Judged, KernelSearch, SearchSpace, replay
 from r3cc.tune.knob_space import KnobSpace
-from r3cc.tune.library import seeds
 from r3cc.tune.opened import FreshEvaluators, OpenEvaluators
 from r3cc.tune.proposers import (
     O3Proposer,
@@ -273,10 +271,8 @@ class Tuner:
         is_new = self._budget.cost(plan.kernel) is None
         if is_new:
             judged = search.baseline if isinstance(search, KernelSearch) else search
-            baseline_s = max(took_s - opening_s, sum(judged.phases_ns.values()) * 1e-9)
-            launches_s = min(judged.phases_ns.get(Stage.LAUNCH.value, 0) * 1e-9, baseline_s)
             fresh_s = opening_s + (STARTING_S if was_ahead else 0.0)
-            finals_s = seconds(fresh_s, baseline_s, launches_s, self._open.room(plan.kernel))
+            finals_s = seconds(fresh_s, *baseline_seconds(judged, took_s - opening_s), self._open.room(plan.kernel))
             self._budget.costs(plan.kernel, Cost(took_s, finals_s))
         self._reckon(plan)
         if is_new:
@@ -381,7 +377,8 @@ class Tuner:
             case "o3-only":
                 return lambda width: (O3Proposer(), ())
             case _:
-                return lambda width: (r3_proposer(space, self._seed, width), seeds(space))
+                # First default<O3> as it is: no search ends below it.
+                return lambda width: (r3_proposer(space, self._seed, width), (Genotype(),))
 
     def _knob_proposer(self, space: KnobSpace, first: Sequence[Genotype] = ()) -> MakeProposer:
         if self._optimizer == O3_ONLY or not space.knobs:

@@ -33,7 +33,7 @@ Group = tuple[int, ...]
 
 def simplify(search: KernelSearch, judge: Judge, fastest: Fastest, is_slower: IsSlower) -> None:
     """Take changes away from the winner as long as what is left is as fast within noise."""
-    best = _contenders(search)
+    best = best_few(search, CONTENDERS)
     winner = fastest(best) if len(best) > 1 else next(iter(best), None)
     if winner is None:
         return
@@ -57,14 +57,15 @@ def simplify(search: KernelSearch, judge: Judge, fastest: Fastest, is_slower: Is
         groups = [*_halves(group), *groups] if len(group) > 1 else groups
 
 
-def _contenders(search: KernelSearch) -> list[Judged]:
-    """The best few that differ in what runs."""
-    good = sorted(filter(search.is_faster, search.judged.values()), key=lambda each: (each.loss, size(each.genotype)))
+def best_few(search: KernelSearch, count: int) -> list[Judged]:
+    """The best candidates below the baseline, at most so many, one for each code object and launch."""
+    good = [judged for judged in search.judged.values() if search.is_faster(judged)]
+    good.sort(key=lambda judged: (judged.loss, size(judged.genotype), judged.n))
     distinct: dict[object, Judged] = {}
     for judged in good:
         evaluation = judged.evaluation
         distinct.setdefault((evaluation.object_hash or judged.n, evaluation.candidate.launch), judged)
-    return [*distinct.values()][:CONTENDERS]
+    return [*distinct.values()][:count]
 
 
 def _seems_slower(search: KernelSearch, winner: Judged, judged: Judged) -> bool:

@@ -15,8 +15,6 @@ import numpy as np
 
 from tests.python_path import python_path
 
-ROOT = Path(__file__).parents[2]
-
 
 class Dim3(ctypes.Structure):
     _fields_ = [("x", ctypes.c_uint32), ("y", ctypes.c_uint32), ("z", ctypes.c_uint32)]
