@@ -68,7 +68,7 @@ test: $(VENV)/.test-packages setup
 	ruff check .
 	ruff format --check .
 	mypy
-	pytest -n $(WORKERS) --dist loadgroup </dev/null
+	pytest -n $(WORKERS) --dist loadgroup --hypothesis-profile ci </dev/null
 
 lint: setup
 	ruff check .

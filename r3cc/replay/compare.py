@@ -97,7 +97,7 @@ class Area:
     def begin_draw(self) -> None:
         """The baseline ran on nudged inputs: what ``feel`` gets next is what that moved."""
         if self._sensitivity is None:
-            self._sensitivity = Sensitivity(self.element, self.size)
+            self._sensitivity = Sensitivity(self.element, self.size, self._magnitude.largest)
         self._sensitivity.begin_draw()
 
     def feel(self, pieces: Iterable[Piece]) -> None:
@@ -140,9 +140,9 @@ class Area:
         """
         if tolerance is None or not self.deterministic:
             return False, False
-        distance, largest = total.squares**0.5, self._magnitude.largest
-        beyond = distance > tolerance.norm * self._magnitude.norm + tolerance.floor(largest)
-        granted = self._sensitivity.norm_allowed(largest) if beyond and self._sensitivity is not None else 0.0
+        distance = total.squares**0.5
+        beyond = distance > tolerance.norm * self._magnitude.norm + tolerance.floor(self._magnitude.largest)
+        granted = self._sensitivity.norm_allowed() if beyond and self._sensitivity is not None else 0.0
         return beyond, beyond and distance > granted
 
     def _judge_piece(self, tolerance: Tolerance | None, piece: Piece) -> _Total:
@@ -194,7 +194,7 @@ class Area:
         count = len(expected) // size_of(self.element)
         if self._sensitivity is None:
             return np.zeros(count)
-        return self._sensitivity.allowed(offset, count, self._magnitude.largest)
+        return self._sensitivity.allowed(offset, count)
 
 
 class _Total(msgspec.Struct, frozen=True):

@@ -48,11 +48,14 @@ def most_allowed(element: str) -> float:
 class Sensitivity:
     """How far each element of an array moves when the kernel's inputs are nudged."""
 
-    def __init__(self, element: str, size: int) -> None:
-        """``size`` in bytes, of whole elements."""
+    def __init__(self, element: str, size: int, largest: float) -> None:
+        """``size`` in bytes, of whole elements; ``largest`` is the largest magnitude of the array's."""
         self._element = element
+        self._unit = largest or 1.0
+        """All distances are kept in it: squares of numbers near either end of a type's range are none."""
         self._squares = np.zeros(size // size_of(element))
         self._draws = 0
+        self._most = most_allowed(element) if largest else 0.0
 
     def begin_draw(self) -> None:
         """What is added now comes from a further run."""
@@ -61,24 +64,24 @@ class Sensitivity:
     def add(self, offset: int, expected: Bytes, moved: Bytes) -> None:
         """Results from a byte offset on, as they are and as they were on nudged inputs."""
         with np.errstate(all="ignore"):
-            distance = floats(moved, self._element) - floats(expected, self._element)
+            distance = (floats(moved, self._element) - floats(expected, self._element)) / self._unit
             squares = np.where(np.isfinite(distance), distance, 0.0) ** 2
         first = offset // size_of(self._element)
         self._squares[first : first + len(squares)] += squares
 
-    def allowed(self, offset: int, count: int, largest: float) -> Doubles:
-        """Distance that is granted to each of ``count`` elements of an array whose largest magnitude is ``largest``."""
+    def allowed(self, offset: int, count: int) -> Doubles:
+        """Distance that is granted to each of ``count`` elements, the first at a byte offset."""
         first = offset // size_of(self._element)
         start = max(first - REACH, 0)
         around = self._squares[start : first + count + REACH]
         means = np.convolve(around, np.full(2 * REACH + 1, 1.0 / (2 * REACH + 1)))[REACH : REACH + len(around)]
         moved = self._root_mean(np.maximum(around, means)[first - start :][:count])
-        return np.minimum(MARGIN * moved, most_allowed(self._element) * largest)
+        return self._unit * np.minimum(MARGIN * moved, self._most)
 
-    def norm_allowed(self, largest: float) -> float:
-        """Euclidean distance that is granted to the whole of such an array: an element that jumps adds little."""
-        granted = NORM_MARGIN * self._root_mean(self._squares)
-        return float(np.linalg.norm(np.minimum(granted, most_allowed(self._element) * largest)))
+    def norm_allowed(self) -> float:
+        """Euclidean distance that is granted to the whole array: an element that jumps adds little."""
+        granted = np.minimum(NORM_MARGIN * self._root_mean(self._squares), self._most)
+        return self._unit * float(np.linalg.norm(granted))
 
     def _root_mean(self, squares: Doubles) -> Doubles:
         """Of sums over the draws."""

@@ -1,8 +1,10 @@
 """What is granted where results cancel: rounding's share, and nothing that is an error."""
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -122,23 +124,36 @@ def test_sensitivity_never_refuses_what_the_type_allows(expected, moved, seed):
 
 
 @given(expected=numbers, distance=st.floats(0, 1e-6), seed=st.integers(0, 2**32))
+@example(expected=np.full(2, 1.8e-152), distance=1.8e-152, seed=0)  # their squares are subnormal
 def test_more_is_never_granted_than_a_multiple_of_what_moved(expected, distance, seed):
     draws = np.random.default_rng(seed).uniform(-distance, distance, (DRAWS, len(expected)))
     results = expected + draws
-    sensitivity = Sensitivity("double", expected.nbytes)
+    largest = float(np.max(np.abs(expected)))
+    sensitivity = Sensitivity("double", expected.nbytes, largest)
     for each in results:
         sensitivity.begin_draw()
         sensitivity.add(0, raw(expected), raw(each))
-    largest = float(np.max(np.abs(expected)))
-    granted = sensitivity.allowed(0, len(expected), largest)
+    granted = sensitivity.allowed(0, len(expected))
     furthest = np.max(np.abs(results - expected), axis=0)
     near = [np.max(furthest[max(at - REACH, 0) : at + REACH + 1]) for at in range(len(expected))]
     assert np.all(granted <= MARGIN * np.array(near) * (1 + 1e-9))
     assert np.all(granted <= most_allowed("double") * largest)
-    pieces = [sensitivity.allowed(8 * at, 1, largest)[0] for at in range(len(expected))]
+    pieces = [sensitivity.allowed(8 * at, 1)[0] for at in range(len(expected))]
     assert np.allclose(pieces, granted, rtol=1e-9, atol=0)
     most = np.sqrt(len(expected)) * most_allowed("double") * largest
-    assert sensitivity.norm_allowed(largest) <= min(NORM_MARGIN * np.linalg.norm(furthest), most) * (1 + 1e-9)
+    assert sensitivity.norm_allowed() <= min(NORM_MARGIN * math.hypot(*furthest), most) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
+def test_what_is_granted_follows_the_numbers_to_either_end_of_their_range(scale):
+    expected = np.array([1.0, 1e-9, 0.0] * 20)
+    moved = expected + 1e-11 * np.arange(60)
+    usual, far = (Sensitivity("double", expected.nbytes, largest) for largest in (1.0, scale))
+    for each, unit in ((usual, 1.0), (far, scale)):
+        each.begin_draw()
+        each.add(0, raw(unit * expected), raw(unit * moved))
+    assert np.array_equal(far.allowed(0, 60), scale * usual.allowed(0, 60))
+    assert far.norm_allowed() == scale * usual.norm_allowed() > 0
 
 
 def test_what_nudges_move_is_granted_there_and_nowhere_else():
