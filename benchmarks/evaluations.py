@@ -8,6 +8,7 @@ import shutil
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.common import ROOT, Options, build, parse_options, record_command, report, run
@@ -26,18 +27,24 @@ PLAN = TimingPlan(samples=3)
 
 def main() -> None:
     options = parse_options(__doc__ or "")
+    store = recording(options)
+    count = 8 if options.quick else (40 if options.device == "cpu" else 200)
+    results = {
+        "compile_bound": measure(distinct(compile_bound(count)), store, options.device),
+        "launch_only": measure(distinct(launch_only(count)), store, options.device),
+    }
+    rows = [row for name, found in results.items() for row in _rows(name, found)]
+    report(options, "evaluations", results, rows)
+
+
+def recording(options: Options) -> Path:
+    """The store with the kernel's launches."""
     program = build(ROOT / "examples/weather/weather.cu", options)
     size = ("64", "3") if options.device == "cpu" else ("2048", "10")
     store = options.out / "evaluation-store"
     shutil.rmtree(store, ignore_errors=True)
     run([*record_command(store, options.device, "--kernels", KERNEL), "--", program, *size])
-    count = 8 if options.quick else (40 if options.device == "cpu" else 200)
-    results = {
-        "compile_bound": _measure(store_candidates(compile_bound(count)), store, options),
-        "launch_only": _measure(store_candidates(launch_only(count)), store, options),
-    }
-    rows = [row for name, found in results.items() for row in _rows(name, found)]
-    report(options, "evaluations", results, rows)
+    return store
 
 
 def compile_bound(count: int) -> list[Candidate]:
@@ -55,21 +62,23 @@ def launch_only(count: int) -> list[Candidate]:
     return [Candidate(launch=LaunchConfiguration(block=shape)) for shape in chosen]
 
 
-def store_candidates(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Distinct candidates, so that none is answered from memory."""
+def distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """No candidate twice, so that none is answered from memory."""
     return tuple(dict.fromkeys(candidates))
 
 
-def _measure(candidates: Sequence[Candidate], store: Any, options: Options) -> dict[str, Any]:
+def measure(candidates: Sequence[Candidate], store: Path, device: str) -> dict[str, Any]:
+    """Judge them all through the evaluator that searches use; ``device`` may be ``cuda:*``."""
     settings = EvaluatorSettings()
     with Store.open(store) as opened:
         kernel = opened.find_kernel(KERNEL)
         # An empty cache of code objects: what is measured is compiled.
         shutil.rmtree(opened.cache, ignore_errors=True)
-        with LocalEvaluator.open(opened, kernel, options.device, settings) as evaluator:
+        with LocalEvaluator.open(opened, kernel, device, settings) as evaluator:
             baseline = evaluator.baseline()
             if baseline.status != "ok":
                 raise SystemExit(f"the baseline is not valid: {baseline.status}: {baseline.message}")
+            evaluator.prepare(evaluator.width).result()
             begin = time.perf_counter()
             evaluations = _evaluate(evaluator, candidates)
             wall = time.perf_counter() - begin
