@@ -39,8 +39,7 @@ std::string symbolNames(const std::string &Path) {
   return Index.substr(Width * (Count + 1));
 }
 
-std::set<std::string> deviceUnits(const std::string &Archive) {
-  std::set<std::string> Units;
+void addDeviceUnits(const std::string &Archive, std::set<std::string> &Units) {
   std::string Names = symbolNames(Archive);
   for (size_t At = 0; At < Names.size();) {
     size_t End = std::min(Names.find('\0', At), Names.size());
@@ -49,7 +48,6 @@ std::set<std::string> deviceUnits(const std::string &Archive) {
       Units.insert(std::move(Name));
     At = End + 1;
   }
-  return Units;
 }
 
 /// The value of an option that may be joined to its name or follow it.
@@ -60,7 +58,17 @@ std::string valueOf(const std::vector<std::string> &Arguments, size_t &Index) {
   return Index + 1 < Arguments.size() ? Arguments[++Index] : "";
 }
 
-/// The archives that a command names, by path or as -lNAME in the folders of its -L.
+bool linksDeviceCode(const std::vector<std::string> &Arguments) {
+  auto Has = [&](const std::set<std::string> &Wanted) {
+    return std::any_of(Arguments.begin(), Arguments.end(),
+                       [&](const std::string &Argument) { return Wanted.count(Argument) > 0; });
+  };
+  return Has({"-fgpu-rdc", "--offload-link", "--hip-link"}) &&
+         !Has({"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-###", "--offload-device-only"});
+}
+
+} // namespace
+
 std::vector<std::string> archivesOf(const std::vector<std::string> &Arguments) {
   std::vector<std::string> Paths, Folders, Libraries;
   for (size_t Index = 0; Index < Arguments.size(); ++Index) {
@@ -81,25 +89,18 @@ std::vector<std::string> archivesOf(const std::vector<std::string> &Arguments) {
   return Paths;
 }
 
-bool linksDeviceCode(const std::vector<std::string> &Arguments) {
-  auto Has = [&](const std::set<std::string> &Wanted) {
-    return std::any_of(Arguments.begin(), Arguments.end(),
-                       [&](const std::string &Argument) { return Wanted.count(Argument) > 0; });
-  };
-  return Has({"-fgpu-rdc", "--offload-link", "--hip-link"}) &&
-         !Has({"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-###", "--offload-device-only"});
+std::set<std::string> deviceUnits(const std::vector<std::string> &Archives) {
+  std::set<std::string> Units;
+  for (const std::string &Archive : Archives)
+    addDeviceUnits(Archive, Units);
+  return Units;
 }
-
-} // namespace
 
 std::vector<std::string> deviceUnitFlags(const std::vector<std::string> &Arguments) {
   std::vector<std::string> Flags;
   if (!linksDeviceCode(Arguments))
     return Flags;
-  std::set<std::string> Units;
-  for (const std::string &Archive : archivesOf(Arguments))
-    Units.merge(deviceUnits(Archive));
-  for (const std::string &Unit : Units)
+  for (const std::string &Unit : deviceUnits(archivesOf(Arguments)))
     Flags.push_back("-Wl,-u," + Unit);
   return Flags;
 }

@@ -5,6 +5,7 @@
 #include "command_line.h"
 #include "device_link.h"
 #include "nvcc_command.h"
+#include "nvcc_trace.h"
 #include "process.h"
 #include "profile.h"
 #include "programs.h"
@@ -96,6 +97,8 @@ void runNvcc(const Words &Arguments) {
   Result<std::string> Compiler = findCompiler(Driver::CXX);
   if (!Compiler)
     fail(Compiler.problem());
+  if (Command->verbose)
+    std::fputs(nvccTrace(*Compiler, *Command).c_str(), stderr);
   if (Command->phase == NvccPhase::DeviceLink)
     linkDeviceCode(*Compiler, *Command);
   compile(*Compiler, *Command);
