@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cpu/operation_sites.h"
 
+#include "common/analyses.h"
 #include "common/describe.h"
-#include "cpu/analyses.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cpu/trim.h"
 
+#include "common/analyses.h"
 #include "common/describe.h"
-#include "cpu/analyses.h"
 #include "cpu/math.h"
 
 #include "llvm/Analysis/ConstantFolding.h"

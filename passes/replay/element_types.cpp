@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "replay/element_types.h"
 
+#include "common/analyses.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -126,20 +127,8 @@ private:
 } // namespace
 
 void exposeAccesses(Module &M) {
-  PassBuilder Builder;
-  LoopAnalysisManager Loops;
-  FunctionAnalysisManager Functions;
-  CGSCCAnalysisManager Components;
-  ModuleAnalysisManager Modules;
-  Builder.registerModuleAnalyses(Modules);
-  Builder.registerCGSCCAnalyses(Components);
-  Builder.registerFunctionAnalyses(Functions);
-  Builder.registerLoopAnalyses(Loops);
-  Builder.crossRegisterProxies(Loops, Functions, Components, Modules);
-  ModulePassManager Passes;
-  cantFail(Builder.parsePassPipeline(
-      Passes, "function(sroa,early-cse,simplifycfg),cgscc(inline),function(sroa,early-cse,simplifycfg)"));
-  Passes.run(M, Modules);
+  Analyses().run(M,
+                 "function(sroa,early-cse,simplifycfg),cgscc(inline),function(sroa,early-cse,simplifycfg)");
 }
 
 std::optional<std::string> elementTypeOf(Argument &Parameter) {

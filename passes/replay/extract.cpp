@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "replay/extract.h"
 
+#include "common/analyses.h"
 #include "common/describe.h"
+#include "common/names.h"
 #include "replay/module.h"
 
-#include "llvm/IR/PassManager.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Transforms/IPO/GlobalDCE.h"
-#include "llvm/Transforms/IPO/StripDeadPrototypes.h"
-#include "llvm/Transforms/IPO/StripSymbols.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -21,16 +18,6 @@ constexpr unsigned ConstantSpace = 4;
 
 /// LLVM's NVPTX back end renames local symbols that PTX cannot spell, and those only: once external, a
 /// variable must already bear the name that the application's code has.
-std::string ptxName(StringRef Name) {
-  std::string Valid;
-  for (char C : Name)
-    if (C == '.' || C == '@')
-      Valid += "_$_";
-    else
-      Valid += C;
-  return Valid;
-}
-
 void promote(GlobalVariable &Variable) {
   Variable.setName(ptxName(Variable.hasName() ? Variable.getName() : "r3.unnamed"));
   Variable.setLinkage(GlobalValue::ExternalLinkage);
@@ -82,23 +69,7 @@ void releaseAllBut(Module &M, const GlobalSet &Kept) {
       release(Value);
 }
 
-void removeReleased(Module &M) {
-  PassBuilder Builder;
-  LoopAnalysisManager Loops;
-  FunctionAnalysisManager Functions;
-  CGSCCAnalysisManager Components;
-  ModuleAnalysisManager Modules;
-  Builder.registerModuleAnalyses(Modules);
-  Builder.registerCGSCCAnalyses(Components);
-  Builder.registerFunctionAnalyses(Functions);
-  Builder.registerLoopAnalyses(Loops);
-  Builder.crossRegisterProxies(Loops, Functions, Components, Modules);
-  ModulePassManager Passes;
-  Passes.addPass(GlobalDCEPass());
-  Passes.addPass(StripDeadPrototypesPass());
-  Passes.addPass(StripDeadDebugInfoPass());
-  Passes.run(M, Modules);
-}
+void removeReleased(Module &M) { Analyses().run(M, "globaldce,strip-dead-prototypes,strip-dead-debug-info"); }
 
 bool namesNothing(const MDNode &Annotation) {
   return Annotation.getNumOperands() > 0 && !Annotation.getOperand(0);

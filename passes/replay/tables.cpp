@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "replay/tables.h"
 
+#include "common/analyses.h"
 #include "common/describe.h"
 #include "replay/content.h"
 #include "replay/element_types.h"
@@ -18,7 +19,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/ReplaceConstant.h"
-#include "llvm/Passes/PassBuilder.h"
 
 #include <map>
 
@@ -34,35 +34,6 @@ constexpr StringLiteral PreheaderText = "function(loop-simplify)";
 constexpr StringLiteral UnrollText =
     "function(instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-rotate,indvars,"
     "loop-unroll-full),sroa,early-cse,simplifycfg,loop-simplify)";
-
-/// Analyses of one function, and passes over its module.
-class Analyst {
-public:
-  Analyst() {
-    Builder.registerModuleAnalyses(Modules);
-    Builder.registerCGSCCAnalyses(Components);
-    Builder.registerFunctionAnalyses(Functions);
-    Builder.registerLoopAnalyses(Loops);
-    Builder.crossRegisterProxies(Loops, Functions, Components, Modules);
-  }
-
-  void run(Module &M, StringRef Pipeline) {
-    ModulePassManager Passes;
-    cantFail(Builder.parsePassPipeline(Passes, Pipeline));
-    Passes.run(M, Modules);
-  }
-
-  template <typename Analysis> typename Analysis::Result &of(Function &F) {
-    return Functions.getResult<Analysis>(F);
-  }
-
-private:
-  PassBuilder Builder;
-  LoopAnalysisManager Loops;
-  FunctionAnalysisManager Functions;
-  CGSCCAnalysisManager Components;
-  ModuleAnalysisManager Modules;
-};
 
 uint64_t sizeOf(const GlobalVariable &Variable) {
   return Variable.getParent()->getDataLayout().getTypeAllocSize(Variable.getValueType()).getFixedValue();
@@ -158,18 +129,18 @@ public:
   explicit KernelTables(Function &Kernel) : Kernel(Kernel), M(*Kernel.getParent()) {
     exposeAccesses(M);
     exposePointers(Kernel);
-    Analyses.emplace();
-    Analyses->run(M, PreheaderText);
-    Analyses.emplace();
+    Analysed.emplace();
+    Analysed->run(M, PreheaderText);
+    Analysed.emplace();
   }
 
   /// To be called when the code has changed.
-  void forget() { Analyses.emplace(); }
+  void forget() { Analysed.emplace(); }
 
   /// Fixed loads in loops of a known length become visible.
   void unroll() {
-    Analyses->run(M, UnrollText);
-    Analyses.emplace();
+    Analysed->run(M, UnrollText);
+    Analysed.emplace();
   }
 
   bool isTable(GlobalVariable &Variable) {
@@ -184,7 +155,7 @@ public:
   /// The block behind whose start the variable is read; null where its address does more than that.
   BasicBlock *blockFor(GlobalVariable &Variable) {
     convertUsersOfConstantsToInstructions({&Variable}, &Kernel);
-    Analyses.emplace();
+    Analysed.emplace();
     VariableUses Uses(Variable, Kernel);
     if (!Uses.onlyRead())
       return nullptr;
@@ -202,8 +173,8 @@ public:
   }
 
   BasicBlock *commonStart(ArrayRef<BasicBlock *> Users) {
-    DominatorTree &Tree = Analyses->of<DominatorTreeAnalysis>(Kernel);
-    LoopInfo &Loops = Analyses->of<LoopAnalysis>(Kernel);
+    DominatorTree &Tree = Analysed->of<DominatorTreeAnalysis>(Kernel);
+    LoopInfo &Loops = Analysed->of<LoopAnalysis>(Kernel);
     BasicBlock *Start = nullptr;
     for (BasicBlock *User : Users)
       if (Tree.isReachableFromEntry(User))
@@ -225,13 +196,13 @@ public:
 
   /// Whether what a load reads is what it would read at Start, by the IR alone.
   bool isUnwritten(Instruction &Read, BasicBlock &Start) {
-    MemorySSA &Memory = Analyses->of<MemorySSAAnalysis>(Kernel).getMSSA();
+    MemorySSA &Memory = Analysed->of<MemorySSAAnalysis>(Kernel).getMSSA();
     auto *Access = dyn_cast_or_null<MemoryUse>(Memory.getMemoryAccess(&Read));
     if (!Access)
       return false;
     MemoryAccess *Writer = Memory.getWalker()->getClobberingMemoryAccess(Access);
     return Memory.isLiveOnEntryDef(Writer) || (isa<MemoryPhi>(Writer) && Writer->getBlock() == &Start) ||
-           Analyses->of<DominatorTreeAnalysis>(Kernel).properlyDominates(Writer->getBlock(), &Start);
+           Analysed->of<DominatorTreeAnalysis>(Kernel).properlyDominates(Writer->getBlock(), &Start);
   }
 
   /// Of Loads, which are behind one argument, those that every thread at Start executes.
@@ -255,7 +226,7 @@ public:
 private:
   /// Whether no instruction of the kernel, in whichever thread, can write to the variable.
   bool isNeverWritten(GlobalVariable &Variable) {
-    AAResults &Aliases = Analyses->of<AAManager>(Kernel);
+    AAResults &Aliases = Analysed->of<AAManager>(Kernel);
     MemoryLocation Whole(&Variable, LocationSize::precise(sizeOf(Variable)));
     return none_of(instructions(Kernel), [&](Instruction &I) {
       return isModSet(Aliases.getModRefInfo(&I, Whole)) && !isSynchronisation(I);
@@ -275,7 +246,7 @@ private:
   /// Whether threads wait for one another, or exchange values, behind Start.
   bool threadsMeet(BasicBlock &Start) {
     SmallVector<BasicBlock *, 16> Behind;
-    Analyses->of<DominatorTreeAnalysis>(Kernel).getDescendants(&Start, Behind);
+    Analysed->of<DominatorTreeAnalysis>(Kernel).getDescendants(&Start, Behind);
     return any_of(Behind, [](BasicBlock *Block) {
       return any_of(*Block, [](Instruction &I) {
         auto *Call = dyn_cast<CallBase>(&I);
@@ -296,7 +267,7 @@ private:
     return cast<Instruction>(U.getUser())->getParent();
   }
 
-  std::optional<Analyst> Analyses;
+  std::optional<Analyses> Analysed;
 };
 
 /// Ranges that some of these loads cover, in order, those that touch as one.
