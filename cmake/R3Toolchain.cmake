@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# CMake toolchain file: CUDA and C++ by r3-clang++.
+# CMake toolchain file: CUDA, HIP and C++ by r3-clang++.
 #
 #   cmake -S . -B build --toolchain …/R3Toolchain.cmake [-DCMAKE_CUDA_ARCHITECTURES=90] [-DCUDAToolkit_ROOT=DIR]
 #
@@ -32,6 +32,9 @@ if(NOT CMAKE_CXX_COMPILER)
 endif()
 if(NOT CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_COMPILER "${R3_CLANGXX}")
+endif()
+if(NOT CMAKE_HIP_COMPILER)
+  set(CMAKE_HIP_COMPILER "${R3_CLANGXX}")
 endif()
 
 # CMake itself would take these, but not for identifying the compiler.
@@ -70,3 +73,11 @@ if(NOT CMAKE_CUDA_RUNTIME_LIBRARY)
 endif()
 # clang 22 notes that CUDA 13.0 is newer than it knows. (The user's CMAKE_CUDA_FLAGS would replace CMAKE_CUDA_FLAGS_INIT.)
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Wno-unknown-cuda-version>")
+
+# HIP: what clang 22 needs for the installed ROCm, and a root with the package that CMake's HIP language links.
+set(CMAKE_HIP_COMPILER_ID_TEST_FLAGS_FIRST "--r3-rocm -v")
+add_compile_options("$<$<COMPILE_LANGUAGE:HIP>:--r3-rocm>")
+add_link_options("$<$<LINK_LANGUAGE:HIP>:--r3-rocm>")
+if(NOT CMAKE_HIP_COMPILER_ROCM_ROOT AND NOT DEFINED ENV{ROCM_PATH} AND NOT EXISTS /opt/rocm/lib/cmake/hip-lang)
+  set(CMAKE_HIP_COMPILER_ROCM_ROOT "${CMAKE_CURRENT_LIST_DIR}/rocm")
+endif()
