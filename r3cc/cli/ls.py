@@ -12,7 +12,7 @@ from r3cc.cli.options import json_option, recording_option, store_option
 from r3cc.cli.output import human_dimensions, human_time, print_json, print_table, say
 from r3cc.store import Store
 from r3cc.store.binary import EmbeddedModule, read_binary
-from r3cc.store.demangle import base_name, demangle
+from r3cc.store.demangle import demangle, label, shorten
 from r3cc.store.kernels import no_kernel
 from r3cc.store.model import Kernel
 
@@ -69,7 +69,7 @@ def kernel_table(kernels: list[Kernel]) -> Table:
         reasons = "; ".join(f"{entry.launches}: {entry.reason}" for entry in kernel.not_recordable)
         table.add_row(
             kernel.id,
-            base_name(kernel.demangled),
+            label(kernel.demangled),
             f"{kernel.share:.1%}",
             human_time(kernel.total_ns),
             str(kernel.launches),
@@ -96,7 +96,7 @@ def list_binary(path: Path, as_json: bool) -> None:
     if tuned:
         table.add_column("profile", overflow="fold")
     for module in modules:
-        rows = [(demangle(kernel["name"]), profile_text(kernel)) for kernel in module.info.get("kernels", [])]
+        rows = [(shorten(demangle(kernel["name"])), profile_text(kernel)) for kernel in module.info.get("kernels", [])]
         source = str(module.info.get("source", "")) + (" (RDC)" if module.relocatable else "")
         head = (module_text(module), str(module.info.get("architecture", "")), source)
         for number, (kernel, profile) in enumerate(rows or [("", "")]):

@@ -13,7 +13,7 @@ from r3cc.cli.output import say
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Evaluation, Status
 from r3cc.report.table import seconds_text
-from r3cc.store.demangle import base_name
+from r3cc.store.demangle import label
 from r3cc.tune.budget import Allowance, Cost
 
 _FELT_S = 10.0
@@ -46,7 +46,7 @@ class Progress:
         self._remove()
         self._failed = 0
         self._task = self._bar.add_task(
-            str(Text(base_name(plan.demangled)[:40])), total=allowance.evaluations, completed=done, state=""
+            str(Text(label(plan.demangled)[:40])), total=allowance.evaluations, completed=done, state=""
         )
 
     def evaluated(self, plan: KernelPlan, evaluation: Evaluation, best_ratio: float) -> None:
@@ -63,7 +63,7 @@ class Progress:
         """What the kernel costs beside its search, where that is felt; once, that ``--time`` cannot be kept."""
         if cost.opening_s + cost.finals_s >= _FELT_S:
             took, finals = seconds_text(cost.opening_s), seconds_text(cost.finals_s)
-            say(f"{base_name(plan.demangled)}: opened in {took}; if it gets faster, finals will take about {finals}")
+            say(f"{label(plan.demangled)}: opened in {took}; if it gets faster, finals will take about {finals}")
         if late_s >= _FELT_S and not self._late:
             self._late = True
             say(
@@ -81,11 +81,11 @@ class Progress:
         """One line with the verdict."""
         self._remove()
         if result.n is None or result.speedup is None:
-            say(f"{base_name(plan.demangled)}: {result.note or 'no improvement'}")
+            say(f"{label(plan.demangled)}: {result.note or 'no improvement'}")
             return
         gain = result.speedup
         interval = f"[{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}"
-        say(f"{base_name(plan.demangled)}: {gain.median:.3f}x faster {interval}")
+        say(f"{label(plan.demangled)}: {gain.median:.3f}x faster {interval}")
 
     def stop(self) -> None:
         """Take the bar away."""

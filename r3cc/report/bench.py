@@ -16,7 +16,7 @@ from r3cc.apply.tuned_binary import TunedProgram
 from r3cc.replay.model import Interval
 from r3cc.report.search import CPU_HEADING
 from r3cc.report.table import duration
-from r3cc.store.demangle import base_name
+from r3cc.store.demangle import label
 
 Verdict = Literal["faster", "slower", "no difference", "undecided"]
 TUNED = "tuned"
@@ -109,7 +109,7 @@ def _about_program(program: TunedProgram) -> Iterator[str]:
     elif not program.same_profile:
         yield f"{program.path} was built with another profile than the one of the forecast"
     for name, why in list(program.not_tuned.items())[:LISTED]:
-        yield f"{base_name(name)} of {program.path} is not tuned: {why}"
+        yield f"{label(name)} of {program.path} is not tuned: {why}"
 
 
 def _about_shares(forecast: Forecast) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _about_coverage(forecast: Forecast) -> Iterator[str]:
     for kernel in forecast.kernels:
         if kernel.coverage is not None and kernel.coverage.share < 1:
             yield (
-                f"guard: {kernel.coverage.share:.1%} of the time of {base_name(kernel.demangled)} is in launches that "
+                f"guard: {kernel.coverage.share:.1%} of the time of {label(kernel.demangled)} is in launches that "
                 "its launch rule admits; the others run as the application asks"
             )
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from r3cc.replay.model import Interval
 from r3cc.report.search import KernelReport, SearchReport
-from r3cc.store.demangle import base_name
+from r3cc.store.demangle import label
 
 NO_IMPROVEMENT = "no improvement"
 
@@ -46,7 +46,7 @@ def kernel_table(report: SearchReport) -> Table:
     table.add_column("what changed", overflow="fold", ratio=3)
     for kernel in report.kernels:
         table.add_row(
-            Text(base_name(kernel.demangled)),
+            Text(label(kernel.demangled)),
             f"{kernel.share:.1%}",
             duration(kernel.baseline),
             duration(kernel.best),
@@ -69,7 +69,7 @@ def status_table(report: SearchReport) -> Table:
         statuses = ", ".join(f"{count} {status}" for status, count in kernel.statuses.items())
         stopped = kernel.stopped or "not yet"
         table.add_row(
-            Text(base_name(kernel.demangled)),
+            Text(label(kernel.demangled)),
             str(kernel.evaluations),
             statuses,
             stopped,

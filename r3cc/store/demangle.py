@@ -8,6 +8,10 @@ import re
 from typing import Any
 
 SPECIALISED = " [specialised]"
+LONGEST_PARAMETERS = 40
+"""Characters of a list of parameters that a label shows."""
+LONGEST_LABEL = 120
+"""Characters of a label: names of kernels made of lambdas and templates may have thousands."""
 VERSION_MARK = re.compile(r"__r3_[0-9a-f]{12}$")
 """What a tuned build adds to the name of a kernel's second version."""
 
@@ -44,6 +48,35 @@ def base_name(demangled: str) -> str:
         if depth == 0 and name[position] == " ":
             return name[position + 1 :]
     return name
+
+
+def label(demangled: str) -> str:
+    """A base name short enough for a table. ``--json`` has the whole; a kernel's id tells labels of one text apart."""
+    return shorten(base_name(demangled))
+
+
+def shorten(name: str) -> str:
+    """A name without long lists of parameters, those of a lambda's function too; cut in the middle if still long."""
+    short, start = "", 0
+    while (opening := name.find("(", start)) >= 0:
+        end = _closing(name, opening)
+        short += name[start:opening]
+        short += "(…)" if end - opening > LONGEST_PARAMETERS else name[opening:end]
+        start = end
+    short += name[start:]
+    if len(short) <= LONGEST_LABEL:
+        return short
+    return f"{short[: LONGEST_LABEL // 2]}…{short[-LONGEST_LABEL // 2 + 1 :]}"
+
+
+def _closing(name: str, opening: int) -> int:
+    """Behind the parenthesis that closes the one at ``opening``."""
+    depth = 0
+    for position in range(opening, len(name)):
+        depth += (name[position] == "(") - (name[position] == ")")
+        if depth == 0:
+            return position + 1
+    return len(name)
 
 
 def _opening(name: str) -> int:

@@ -1,6 +1,6 @@
 import pytest
 
-from r3cc.store.demangle import base_name, demangle
+from r3cc.store.demangle import LONGEST_LABEL, base_name, demangle, label, shorten
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,18 @@ def test_a_second_version_of_a_tuned_build_bears_its_kernels_name() -> None:
     assert name == "step(double*) [specialised]"
     assert base_name(name) == "step [specialised]"
     assert demangle("_Z4stepPd__r3_0123") == "_Z4stepPd__r3_0123"
+
+
+def test_a_label_leaves_long_lists_of_parameters_out() -> None:
+    body = f"advec({', '.join(['ns::Buffer2D<double>&'] * 20)})::{{lambda(int, int)#2}}"
+    kernel = f"void ns::launch<{body}>(ns::Range, {body})"
+    assert label(kernel) == "ns::launch<advec(…)::{lambda(int, int)#2}>"
+    assert shorten("step(double*, int)") == "step(double*, int)"
+    assert shorten("(anonymous namespace)::k(int)") == "(anonymous namespace)::k(int)"
+
+
+def test_a_label_is_cut_in_the_middle_where_it_is_still_long() -> None:
+    kernel = f"void agent<{'policy::' * 100}tuning>(int)"
+    short = label(kernel)
+    assert len(short) == LONGEST_LABEL
+    assert short.startswith("agent<policy::") and short.endswith("policy::tuning>")
