@@ -33,7 +33,7 @@ from r3cc.replay.model import (
 )
 from r3cc.replay.specialise import with_constants
 from r3cc.store import Store
-from r3cc.store.demangle import base_name
+from r3cc.store.demangle import label
 from r3cc.store.model import Dim3, Kernel
 
 FAILED = 1
@@ -142,7 +142,7 @@ def _document(kernel: Kernel, device: str, settings: EvaluatorSettings, evaluati
 def _print(kernel: Kernel, device: str, evaluation: Evaluation) -> None:
     if evaluation.message:
         say(evaluation.message)
-    table = Table(title=f"{base_name(kernel.demangled)} on {device}", show_header=False, title_justify="left")
+    table = Table(title=f"{label(kernel.demangled)} on {device}", show_header=False, title_justify="left")
     table.add_column()
     table.add_column()
     for name, text in _rows(evaluation):
