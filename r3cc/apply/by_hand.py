@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+import r3cc
 from r3cc.errors import R3Error
 from r3cc.farm import EvaluatorSettings
 from r3cc.farm.local import LocalEvaluator
+from r3cc.llvm.inspect import llvm_version
 from r3cc.replay.events import VERSION, AnyEvent, Begin, Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
 from r3cc.store import Store
@@ -47,7 +49,7 @@ def judge_by_hand(
         optimizer=BY_HAND,
         seed=0,
         kernels=(KernelPlan.of(kernel, settings.numerics.value, settings.rtol, settings.atol),),
-        versions={},
+        versions={"r3": r3cc.__version__, "llvm": llvm_version()},
     )
     final = Final(at=begin.at, kernel=kernel.id, n=0, round=2, evaluation=evaluation)
     return begin, final, _result(kernel, candidate, evaluation, evaluation.ratio)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -101,6 +102,10 @@ def _sentence(error: click.ClickException) -> str:
 @click.pass_context
 def r3(ctx: click.Context, config: str | None) -> None:
     """Record, remix and replay GPU kernels of an existing application to make it faster."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise R3Error("the working directory has been deleted: go to one that is there") from None
     install_settings(ctx, config)
 
 

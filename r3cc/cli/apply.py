@@ -175,5 +175,7 @@ def _say_entry(entry: Entry) -> None:
 def _say_written(output: Path, profile: Profile, kept: Profile | None) -> None:
     others = len(kept.merged(profile).kernels) - len(profile.kernels) if kept else 0
     more = f", beside {others} that were there" if others else ""
-    option = shlex.quote(f"--r3-use={output.absolute()}")
-    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with {option}")
+    path = str(output.absolute())
+    # Build tools take a flag apart at blanks, quoted or not.
+    how = f"--r3-use={path}" if path == shlex.quote(path) else f"R3_USE={shlex.quote(path)} in its environment"
+    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with {how}")

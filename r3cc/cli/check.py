@@ -9,7 +9,7 @@ import click
 from r3cc.apply.profile import read_profile
 from r3cc.apply.recheck import Checked, Demand, Verdict, replay
 from r3cc.apply.recheck import check as recheck
-from r3cc.cli.options import device_option, json_option, recording_option, store_option
+from r3cc.cli.options import NonNegative, device_option, json_option, recording_option, store_option
 from r3cc.cli.output import counted, print_json, say
 from r3cc.errors import R3Error, UsageError
 from r3cc.store import Store
@@ -29,8 +29,8 @@ WORST_FIRST = (Verdict.MISMATCH, Verdict.NOT_RUN, Verdict.SLOWER, Verdict.GOOD)
     show_default=True,
     help="Profile that `r3 apply` wrote.",
 )
-@click.option("--min-speedup", type=click.FloatRange(min=0), default=1.0, show_default=True, help="Least speedup.")
-@click.option("--threshold", type=click.FloatRange(min=0), help="Least part of the profile's own speedup, such as 0.9.")
+@click.option("--min-speedup", type=NonNegative(), default=1.0, show_default=True, help="Least speedup.")
+@click.option("--threshold", type=NonNegative(), help="Least part of the profile's own speedup, such as 0.9.")
 @click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Timed blocks of two pairs.")
 @json_option
 @click.pass_context

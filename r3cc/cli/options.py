@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,24 @@ class Duration(click.ParamType[float]):
         match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", str(value))
         if match is None:
             self.fail(f"'{value}' is not a duration such as 90s, 15m or 2h", param, ctx)
-        return float(match[1]) * SECONDS[match[2]]
+        seconds = float(match[1]) * SECONDS[match[2]]
+        if not 0 < seconds < math.inf:
+            self.fail(f"'{value}' is no time to wait or work; durations are such as 90s, 15m or 2h", param, ctx)
+        return seconds
+
+
+class NonNegative(click.FloatRange):
+    """A number from 0 on; ``nan``, with which every comparison is false, is none."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"'{value}' is not a number", param, ctx)
+        return number
 
 
 class Size(click.ParamType[int]):
@@ -85,6 +103,12 @@ device_option = click.option(
     "--device", type=DeviceName(), envvar="R3_DEVICE", help="Device: cpu, cuda:N or hip:N.  [default: the recording's]"
 )
 """Passes ``device: str | None``."""
+
+rtol_option = click.option("--rtol", type=NonNegative(), help="Relative tolerance for floating-point elements.")
+"""Passes ``rtol: float | None``."""
+
+atol_option = click.option("--atol", type=NonNegative(), help="Absolute tolerance for floating-point elements.")
+"""Passes ``atol: float | None``."""
 
 recording_option = click.option("--recording", metavar="ID", help="Recording to work on.  [default: the latest]")
 """Passes ``recording: str | None``."""

@@ -137,6 +137,8 @@ def report(store: Store, path: Path, recording: Recording) -> None:
         say(f"{seen}, {summary.recorded} recorded, {size}; {_slow_down(summary)}")
     for reason, launches in summary.not_recordable:
         say(f"not recordable: {counted(launches, 'launch')}: {reason}")
+    if not (summary.recorded or summary.not_recordable or recording.times_only):
+        say("no launch was chosen: --kernels, --launches, --skip, --every and --ranks say which are recorded")
     if summary.incomplete:
         say(f"{summary.incomplete} of {summary.processes} processes were killed; what they had recorded is there")
     if summary.kernels_with_ir == 0:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from r3cc.cli.options import Duration, device_option, json_option, recording_option, store_option
+from r3cc.cli.options import (
+    Duration,
+    NonNegative,
+    atol_option,
+    device_option,
+    json_option,
+    recording_option,
+    rtol_option,
+    store_option,
+)
 from r3cc.cli.output import on_store, print_json, print_table, say
 from r3cc.cli.remix_progress import RemixProgress
 from r3cc.cli.report import print_report, say_next
@@ -65,15 +74,13 @@ DEFAULT_COST_USD = 5.0
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Most tokens of all answers, input included."
 )
-@click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Most that answers may cost.  [default: 5]"
-)
+@click.option("--max-cost", type=NonNegative(), metavar="USD", help="Most that answers may cost.  [default: 5]")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests under way.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the sampling.")
 @click.option("--executor", metavar="SPEC", help="Evaluate elsewhere: parsl:CONFIG.py, or MODULE:FACTORY.")
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
-@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
-@click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
+@rtol_option
+@atol_option
 @click.option("--fresh", is_flag=True, help="Begin anew instead of going on with an interrupted search.")
 @click.option("--dry-run", is_flag=True, help="Print the first prompt, ask nobody.")
 @click.option("--show", metavar="ID", help="Show a proposal of the latest remix search, by number or variant id.")

@@ -10,10 +10,12 @@ from rich.table import Table
 
 from r3cc.cli.options import (
     Dimensions,
+    atol_option,
     codegen_pairs,
     device_option,
     json_option,
     recording_option,
+    rtol_option,
     store_option,
 )
 from r3cc.cli.output import human_dimensions, human_time, print_json, print_table, say
@@ -53,8 +55,8 @@ FAILED = 1
     "--fix", multiple=True, metavar="WHAT", help="Constant in its code: an argument, a variable, `block`, `grid`."
 )
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
-@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
-@click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
+@rtol_option
+@atol_option
 @click.option("--l2", type=click.Choice([each.value for each in L2State]), help="[default: what is nearer to the app]")
 @click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Timed blocks of two pairs.")
 @json_option

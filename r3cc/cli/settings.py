@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import msgspec
@@ -21,13 +21,16 @@ SHARED_OPTIONS = ("store", "device", "recording")
 """Options that may stand at the top of the file, for every verb that has them."""
 
 
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+
+
 class KernelSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A ``[[kernel]]`` entry: what holds for kernels whose name matches."""
 
     name: str
     """Regular expression, searched in the mangled and the demangled name."""
-    rtol: float | None = None
-    atol: float | None = None
+    rtol: NotNegative | None = None
+    atol: NotNegative | None = None
     numerics: str | None = None
     skip: bool = False
 

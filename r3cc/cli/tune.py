@@ -10,7 +10,15 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from r3cc.cli.options import Duration, device_option, json_option, recording_option, store_option
+from r3cc.cli.options import (
+    Duration,
+    atol_option,
+    device_option,
+    json_option,
+    recording_option,
+    rtol_option,
+    store_option,
+)
 from r3cc.cli.output import print_json, print_table, say
 from r3cc.cli.progress import Progress
 from r3cc.cli.report import print_report, say_next
@@ -43,8 +51,8 @@ DEFAULT_TIME = "15m"
 @click.option("--time", "time_s", type=Duration(), default=DEFAULT_TIME, show_default=True, help="Time in all.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the optimizer.")
 @click.option("--numerics", type=click.Choice([each.value for each in Numerics]), help="[default: rounding]")
-@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance for floating-point elements.")
-@click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance for floating-point elements.")
+@rtol_option
+@atol_option
 @click.option("--specialise", is_flag=True, help="Try arguments, launch dimensions and tables as constants.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="r3", show_default=True, help="Or a control.")
 @click.option("--executor", metavar="SPEC", help="Evaluate elsewhere: parsl:CONFIG.py, or MODULE:FACTORY.")

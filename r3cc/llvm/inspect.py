@@ -53,6 +53,11 @@ def kernel_identity(bitcode: bytes, kernel: str) -> KernelIdentity:
     return msgspec.json.decode(_in_process(_identify, bitcode, kernel), type=KernelIdentity)
 
 
+def llvm_version() -> str:
+    """Version of the LLVM that R3 belongs to."""
+    return _in_process(_version).decode()
+
+
 def kernel_tables(bitcode: bytes, kernel: str) -> TablesFound:
     """What a kernel's code could take for constant, beside scalars."""
     return msgspec.json.decode(_in_process(_tables, bitcode, kernel), type=TablesFound)
@@ -80,6 +85,10 @@ def _identify(bitcode: bytes, kernel: str) -> bytes:
     passes = Passes()
     bounds = passes.describe(bitcode).kernel(kernel).max_threads
     return msgspec.json.encode(KernelIdentity(passes.kernel_digest(bitcode, kernel), bounds))
+
+
+def _version() -> bytes:
+    return Passes().llvm_version.encode()
 
 
 def _tables(bitcode: bytes, kernel: str) -> bytes:

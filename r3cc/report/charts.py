@@ -164,7 +164,7 @@ def search_curve(ratios: Sequence[tuple[float | None, str]]) -> Curve:
             continue
         dots.append(Dot(x, down(min(ratio, top)), text))
         if ratio < best:
-            path += f"H{x:.1f}V{down(ratio):.1f}" if path else f"M{x:.1f},{down(ratio):.1f}"
+            path += f"H{x:.1f}V{down(min(ratio, top)):.1f}" if path else f"M{x:.1f},{down(min(ratio, top)):.1f}"
             best = ratio
     if path:
         path += f"H{across(max(0, len(ratios) - 1)):.1f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import suppress
@@ -52,6 +53,9 @@ class LivePage:
             write_page(store, search, self._path, refresh_s)
 
     def __enter__(self) -> Self:
+        folder = self._path.parent
+        if not os.access(folder, os.W_OK):  # before a search begins for it
+            raise R3Error(f"cannot write the page {self._path}: {folder} is no folder that can be written to")
         return self
 
     def __exit__(

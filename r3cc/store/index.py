@@ -239,7 +239,8 @@ class Index:
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # on a full disk SQLite has taken it back itself
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, and the folders above it, whoever else writes the same; raises OSError, and leaves nothing then."""
+    """Write a file, and the folders above it, whoever else writes the same.
+
+    Raises OSError with the file's name, and leaves nothing then.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_whole(path, content)
 
@@ -18,6 +21,8 @@ def replace_whole(path: Path, content: bytes) -> None:
     try:
         unfinished.write_bytes(content)
         unfinished.replace(path)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # writing names no file, and nobody knows the unfinished one
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise

@@ -69,6 +69,29 @@ def test_an_interrupt_is_quiet(run_r3: R3, monkeypatch: pytest.MonkeyPatch) -> N
     assert result.output.strip() == ""
 
 
+def test_a_deleted_working_directory_is_one_sentence(
+    run_r3: R3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    result = run_r3("ls")
+    assert result.exit_code == 1
+    assert result.stderr == "r3: the working directory has been deleted: go to one that is there\n"
+
+
+@pytest.mark.parametrize("option", ["--rtol", "--atol"])
+def test_a_tolerance_is_a_number(option: str, run_r3: R3) -> None:
+    """Comparisons with nan are false: some would accept anything."""
+    for verb in ("tune", "replay", "remix"):
+        result = run_r3(verb, "k", option, "nan")
+        assert result.exit_code == 2
+        assert "'nan' is not a number" in result.stderr
+    assert "'nan' is not a number" in run_r3("remix", "--max-cost", "nan").stderr
+    assert "'nan' is not a number" in run_r3("check", "--min-speedup", "nan").stderr
+
+
 def test_the_store_comes_from_the_command_line_then_the_variable_then_the_file(run_r3: R3, tmp_path: Path) -> None:
     assert "r3-store" in run_r3("ls").stderr
     (tmp_path / "r3.toml").write_text('[ls]\nstore = "from-file"\n')
@@ -107,6 +130,7 @@ def test_another_file_can_be_named(run_r3: R3, tmp_path: Path) -> None:
         ("[[kernel]]\nskip = true\n", "missing required field `name`"),
         ("[[kernel]]\nname = '('\n", "not a regular expression"),
         ("[[kernel]]\nname = 'a'\nnumerics = 'loose'\n", "numerics 'loose' is unknown"),
+        ('[[kernel]]\nname = "k"\nrtol = nan\n', "Expected `float` >= 0.0"),
         ("kernel = 1\n", "[[kernel]]: Expected `array`"),
         ("= 1\n", "is not TOML"),
     ],
@@ -139,7 +163,7 @@ def test_durations(text: str, seconds: float) -> None:
     assert Duration()(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["90", "s", "-1s", "2d", "1m30s", ""])
+@pytest.mark.parametrize("text", ["90", "s", "-1s", "2d", "1m30s", "", "0s"])
 def test_bad_durations(text: str) -> None:
     with pytest.raises(click.BadParameter, match="90s, 15m or 2h"):
         Duration()(text)

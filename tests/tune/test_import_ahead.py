@@ -28,6 +28,14 @@ def test_a_module_is_imported_beside_what_is_done(tmp_path: Path, monkeypatch: p
     del sys.modules["slow_module"]
 
 
+def test_an_interrupt_ends_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "endless_module.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt), imported_ahead("endless_module"):
+        raise KeyboardInterrupt
+    assert "endless_module" not in sys.modules
+
+
 def test_what_cannot_be_imported_is_an_error_where_it_is_needed(tmp_path: Path) -> None:
     with imported_ahead("no_such_module_anywhere"):
         pass
