@@ -2,6 +2,7 @@
 #include "digest/kernel_digest.h"
 
 #include "common/describe.h"
+#include "common/names.h"
 #include "replay/extract.h"
 #include "replay/ir_hash.h"
 #include "replay/module.h"
@@ -18,14 +19,6 @@ using namespace llvm;
 namespace r3 {
 
 namespace {
-
-/// clang ends the names of externalised statics with the unit's id under -fgpu-rdc.
-StringRef withoutUnitId(StringRef Name) {
-  for (StringRef Mark : {"__static__", "__intern__", ".static.", ".intern."})
-    if (size_t At = Name.find(Mark); At != StringRef::npos)
-      return Name.take_front(At);
-  return Name;
-}
 
 bool keepsName(const GlobalValue &Value) {
   if (Value.isDeclaration())

@@ -158,16 +158,6 @@ template <typename Reader> Error readRequest(StringRef Text, StringRef Name, Rea
   return All.finish();
 }
 
-/// "256", "16,16" or "16,16,1": positive numbers that PTX takes.
-bool isNumberList(StringRef Text, size_t MaxCount) {
-  SmallVector<StringRef, 3> Parts;
-  Text.split(Parts, ',');
-  return Parts.size() <= MaxCount && all_of(Parts, [](StringRef Part) {
-           unsigned Number;
-           return !Part.getAsInteger(10, Number) && Number > 0;
-         });
-}
-
 Error checkAttribute(StringRef Name, const std::optional<std::string> &Text, size_t MaxCount) {
   if (!Text || Text->empty() || isNumberList(*Text, MaxCount))
     return Error::success();
@@ -222,6 +212,15 @@ void readCompileRequest(Fields &F, CompileRequest &Request) {
 }
 
 } // namespace
+
+bool isNumberList(StringRef Text, size_t MaxCount) {
+  SmallVector<StringRef, 3> Parts;
+  Text.split(Parts, ',');
+  return Parts.size() <= MaxCount && all_of(Parts, [](StringRef Part) {
+           unsigned Number;
+           return !Part.getAsInteger(10, Number) && Number > 0;
+         });
+}
 
 Expected<CompileRequest> parseCompileRequest(StringRef JSON) {
   CompileRequest Request;

@@ -69,6 +69,9 @@ struct TargetRequest {
   std::string Pipeline;
 };
 
+/// "256", "16,16" or "16,16,1": at most MaxCount positive numbers that PTX takes.
+bool isNumberList(llvm::StringRef Text, size_t MaxCount);
+
 llvm::Expected<CompileRequest> parseCompileRequest(llvm::StringRef JSON);
 llvm::Expected<KernelRequest> parseKernelRequest(llvm::StringRef JSON);
 llvm::Expected<LinkRequest> parseLinkRequest(llvm::StringRef JSON);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "use/choice.h"
 
+#include "common/names.h"
 #include "digest/kernel_digest.h"
 #include "replay/module.h"
 
@@ -38,18 +39,11 @@ std::string digestOf(StringRef Kernel, ArrayRef<uint8_t> Bitcode) {
 
 UseSettings UseSettings::fromEnvironment() { return {variable("R3_USE"), variable("R3_USE_DEVICE")}; }
 
-StringRef nameWithoutUnit(StringRef Name) {
-  for (StringRef Mark : {"__static__", "__intern__", ".static.", ".intern."})
-    if (size_t At = Name.find(Mark); At != StringRef::npos)
-      return Name.take_front(At);
-  return Name;
-}
-
 Choice chooseEntry(const Profile &From, const UseSettings &Settings, StringRef Kernel, StringRef Architecture,
                    ArrayRef<uint8_t> Bitcode) {
   SmallVector<const ProfileEntry *, 4> Named, Fitting, Same;
   for (const ProfileEntry &Entry : From.entries)
-    if (nameWithoutUnit(Entry.name) == nameWithoutUnit(Kernel))
+    if (withoutUnitId(Entry.name) == withoutUnitId(Kernel))
       Named.push_back(&Entry);
   if (Named.empty())
     return {Match::NoEntry};

@@ -44,9 +44,6 @@ struct Choice {
 Choice chooseEntry(const Profile &From, const UseSettings &Settings, llvm::StringRef Kernel,
                    llvm::StringRef Architecture, llvm::ArrayRef<uint8_t> Bitcode);
 
-/// A kernel's name without what clang adds under -fgpu-rdc to tell units apart.
-llvm::StringRef nameWithoutUnit(llvm::StringRef Name);
-
 } // namespace r3
 
 #endif

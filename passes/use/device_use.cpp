@@ -92,6 +92,14 @@ Expected<std::string> withVersion(StringRef Captured, const KernelOutcome &Outco
   return std::string(Written.begin(), Written.end());
 }
 
+/// Whether a kernel has parameters of these sizes.
+bool hasArguments(const Function &Kernel, ArrayRef<ScalarGuard> Scalars) {
+  auto Known = parameterLayout(Kernel);
+  return all_of(Scalars, [&](const ScalarGuard &Scalar) {
+    return Scalar.index < Known.size() && Known[Scalar.index].size == Scalar.size;
+  });
+}
+
 /// The parts of a capture's JSON that a binary without IR still tells.
 json::Object withoutIr(const json::Object &Whole) {
   json::Object Fields;
@@ -111,6 +119,8 @@ public:
   void begin(Module &M, TargetMachine &Machine, const PipelineTuningOptions &Tuning,
              OptimizationLevel Level) {
     Captured = captureModule(M, Machine, Tuning, Level);
+    UnitRequest =
+        unitRequest(Machine, Tuning, *Captured.document.getObject("codegen")->getString("pipeline"));
     Expected<Profile> Read = readProfile(Settings.profilePath);
     if (!Read) {
       warnOnce(M, toString(Read.takeError()) + " (compiling without it)");
@@ -183,6 +193,8 @@ private:
     KernelOutcome &Outcome = Outcomes[Index];
     const ProfileEntry &Entry = *Outcome.choice.entry;
     Outcome.applied = true;
+    if (Entry.launch && !hasArguments(*M.getFunction(Outcome.name), Entry.launch->scalars))
+      return leaveOut(M, Index, "its launch rule asks for an argument that the kernel doesn't have");
     if (Entry.specialised)
       Outcome.version = versionFor(Entry, *M.getFunction(Outcome.name));
     if (Settings.forCpu())
@@ -197,7 +209,7 @@ private:
     if (Error E = applyToUnit(Entry, Machine, Outcome.notes))
       return leaveOut(M, Index, toString(std::move(E)));
     Expected<SmallVector<char, 0>> Code =
-        optimiseAlone(Captured.module.bitcode, Outcome, requestFor(Entry, Machine));
+        optimiseAlone(Captured.module.bitcode, Outcome, requestFor(Entry, UnitRequest));
     if (!Code)
       return leaveOut(M, Index, toString(Code.takeError()));
     Held.hold(M, *M.getFunction(Outcome.name));
@@ -291,6 +303,7 @@ private:
 
   UseSettings Settings;
   Capture Captured;
+  CompileRequest UnitRequest; ///< as the user's flags say
   std::optional<Profile> Used;
   std::deque<ProfileEntry> Completed; ///< entries with more than the profile has
   std::vector<KernelOutcome> Outcomes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "use/host_parts.h"
 
+#include "common/names.h"
 #include "replay/module.h"
 
 #include "../record_runtime/cpu/module_abi.h"
@@ -14,15 +15,7 @@ namespace r3 {
 namespace {
 
 /// Names as the extracted module has them, whichever module this is: PTX cannot spell all of them.
-std::string sharedName(StringRef Name) {
-  std::string Shared = "r3cpu.variable.";
-  for (char C : Name)
-    if (C == '.' || C == '@')
-      Shared += "_$_";
-    else
-      Shared += C;
-  return Shared;
-}
+std::string sharedName(StringRef Name) { return "r3cpu.variable." + ptxName(Name); }
 
 /// Whatever may be written; what the optimiser may take for constant belongs to each part.
 bool isVariable(const GlobalVariable &Variable) {

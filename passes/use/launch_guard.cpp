@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "use/launch_guard.h"
 
-#include "use/choice.h"
 #include "use/registration.h"
 
 #include "llvm/ADT/APInt.h"
@@ -14,49 +13,37 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-/// clang names the stub of `_Z4stepPf` `_Z19__device_stub__stepPf`.
-std::string kernelOfStub(StringRef Stub) {
-  constexpr StringLiteral Mark = "__device_stub__";
-  size_t At = Stub.find(Mark);
-  if (At == StringRef::npos)
-    return {};
-  StringRef Before = Stub.take_front(At),
-            Digits = Before.take_back(Before.size() - (Before.find_last_not_of("0123456789") + 1));
-  StringRef Rest = Stub.drop_front(At + Mark.size());
-  unsigned Length;
-  if (Digits.getAsInteger(10, Length) || Length <= Mark.size())
-    return (Before + Rest).str();
-  return (Before.drop_back(Digits.size()) + Twine(Length - Mark.size()) + Rest).str();
-}
-
 StringRef calleeName(const CallBase &Call) {
   const Function *Callee = Call.getCalledFunction();
   return Callee ? Callee->getName() : StringRef();
 }
 
-/// The call that takes the dimensions from between `<<<` and `>>>`, and the one that launches.
+bool launches(const CallBase &Call, const Constant &Key) {
+  StringRef Name = calleeName(Call);
+  return (Name.starts_with("cudaLaunchKernel") || Name.starts_with("hipLaunchKernel")) &&
+         Call.arg_size() > 0 && Call.getArgOperand(0)->stripPointerCasts() == &Key;
+}
+
+bool takesDimensions(const CallInst &Call) {
+  StringRef Name = calleeName(Call);
+  return (Name == "__cudaPopCallConfiguration" || Name == "__hipPopCallConfiguration") &&
+         Call.arg_size() == 4;
+}
+
+/// clang's function that launches one kernel: the call that takes the dimensions from between `<<<` and
+/// `>>>`, and the one that launches.
 struct Stub {
-  CallBase *pop = nullptr;
+  CallInst *pop = nullptr;
   CallBase *launch = nullptr;
 
-  explicit Stub(Function &F) {
-    for (Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call)
-        continue;
-      StringRef Name = calleeName(*Call);
-      if ((Name == "__cudaPopCallConfiguration" || Name == "__hipPopCallConfiguration") &&
-          Call->arg_size() == 4)
+  Stub(CallBase &Launch) : launch(&Launch) {
+    for (Instruction &I : instructions(*Launch.getFunction()))
+      if (auto *Call = dyn_cast<CallInst>(&I); Call && takesDimensions(*Call))
         pop = Call;
-      if (Name.starts_with("cudaLaunchKernel") || Name.starts_with("hipLaunchKernel"))
-        launch = Call;
-    }
   }
 
   /// The array of pointers to arguments, which stands before the launch's other pointer, the stream.
   Value *arguments() const {
-    if (!launch)
-      return nullptr;
     for (Value *Operand : drop_begin(launch->args()))
       if (Operand->getType()->isPointerTy())
         return isa<AllocaInst>(Operand) ? Operand : nullptr;
@@ -193,11 +180,13 @@ private:
   std::array<Value *, 3> NewGrid, NewBlock; ///< what the launch gets if it is admitted
 };
 
-Function *stubOf(Module &Host, StringRef Kernel) {
-  for (Function &F : Host)
-    if (!F.isDeclaration() && nameWithoutUnit(kernelOfStub(F.getName())) == nameWithoutUnit(Kernel))
-      return &F;
-  return nullptr;
+/// Nothing where the host code launches Key by its own calls alone.
+std::optional<Stub> stubOf(Constant &Key) {
+  for (User *U : Key.users())
+    if (auto *Call = dyn_cast<CallBase>(U); Call && launches(*Call, Key))
+      if (Stub Found(*Call); Found.pop)
+        return Found;
+  return std::nullopt;
 }
 
 bool readsArguments(const LaunchChange &Change) {
@@ -208,24 +197,16 @@ bool readsArguments(const LaunchChange &Change) {
 } // namespace
 
 std::string guardLaunches(Module &Host, StringRef Kernel, const LaunchChange &Change) {
-  Function *Found = stubOf(Host, Kernel);
-  if (!Found)
+  std::optional<Registration> Known = registrationOf(Host, Kernel);
+  if (!Known)
     return "the host code of this unit doesn't launch the kernel";
-  Stub Target(*Found);
-  if (!Target.pop)
+  std::optional<Stub> Target = stubOf(*Known->key);
+  if (!Target || Target->launch->getParent() != Target->pop->getParent())
     return "clang's launch stub isn't the one that this R3 knows";
-  if (readsArguments(Change) && !Target.arguments())
+  if (readsArguments(Change) && !Target->arguments())
     return "the stub's arguments weren't found";
-  Constant *VersionKey = nullptr;
-  if (Change.version) {
-    if (!Target.launch || Target.launch->getParent() != Target.pop->getParent())
-      return "clang's launch stub isn't the one that this R3 knows";
-    auto *Key = dyn_cast<Constant>(Target.launch->getArgOperand(0));
-    VersionKey = Key ? registerBeside(Host, *Key, Change.version->name) : nullptr;
-    if (!VersionKey)
-      return "the host code's registration of the kernel wasn't found";
-  }
-  GuardWriter(Target, Change).write(VersionKey);
+  Constant *VersionKey = Change.version ? registerBeside(Host, *Known, Change.version->name) : nullptr;
+  GuardWriter(*Target, Change).write(VersionKey);
   return {};
 }
 

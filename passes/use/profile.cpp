@@ -2,6 +2,7 @@
 #include "use/profile.h"
 
 #include "common/digest.h"
+#include "replay/request.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -12,8 +13,32 @@ namespace r3 {
 namespace {
 
 constexpr int64_t Version = 3;
+constexpr int MostNested = 64; ///< LLVM's parser calls itself for each array within an array
 
 Error fail(const Twine &Sentence) { return createStringError(inconvertibleErrorCode(), Sentence.str()); }
+
+/// Whether arrays and objects stand within one another beyond what any profile has.
+bool isTooDeep(StringRef Text) {
+  int Depth = 0;
+  bool InString = false;
+  for (size_t At = 0; At < Text.size(); ++At) {
+    char C = Text[At];
+    if (InString && C == '\\')
+      ++At;
+    else if (C == '"')
+      InString = !InString;
+    else if (!InString && (C == '[' || C == '{') && ++Depth > MostNested)
+      return true;
+    else if (!InString && (C == ']' || C == '}'))
+      --Depth;
+  }
+  return false;
+}
+
+std::optional<uint32_t> parseIndex(const json::Object *Fields, StringRef Key) {
+  std::optional<int64_t> Index = Fields ? Fields->getInteger(Key) : std::nullopt;
+  return Index && isUInt<32>(*Index) ? std::optional<uint32_t>(*Index) : std::nullopt;
+}
 
 std::optional<Dim3> parseDimensions(const json::Value *Value) {
   const json::Array *Numbers = Value ? Value->getAsArray() : nullptr;
@@ -53,13 +78,13 @@ std::optional<ShapeBlock> parseShapeBlock(const json::Value &Value) {
 
 std::optional<ArgumentConstant> parseConstant(const json::Value &Value) {
   const json::Object *Fields = Value.getAsObject();
-  std::optional<int64_t> Index = Fields ? Fields->getInteger("index") : std::nullopt;
+  std::optional<uint32_t> Index = parseIndex(Fields, "index");
   std::optional<StringRef> Text = Fields ? Fields->getString("value") : std::nullopt;
   ArgumentConstant Constant;
-  if (!Index || *Index < 0 || !Text || !tryGetFromHex(*Text, Constant.bytes) || Constant.bytes.empty() ||
+  if (!Index || !Text || !tryGetFromHex(*Text, Constant.bytes) || Constant.bytes.empty() ||
       Constant.bytes.size() > MaxTableBytes)
     return std::nullopt;
-  Constant.index = static_cast<uint32_t>(*Index);
+  Constant.index = *Index;
   return Constant;
 }
 
@@ -67,8 +92,8 @@ std::optional<Table> parseTableFields(const json::Value &Value) {
   const json::Object *Fields = Value.getAsObject();
   std::optional<StringRef> Variable = Fields ? Fields->getString("variable") : std::nullopt,
                            Content = Fields ? Fields->getString("value") : std::nullopt;
-  std::optional<int64_t> Argument = Fields ? Fields->getInteger("argument") : std::nullopt,
-                         Offset = Fields ? Fields->getInteger("offset") : std::nullopt;
+  std::optional<uint32_t> Argument = parseIndex(Fields, "argument");
+  std::optional<int64_t> Offset = Fields ? Fields->getInteger("offset") : std::nullopt;
   Table Read;
   if (!Content || !tryGetFromHex(*Content, Read.bytes) || Read.bytes.empty() ||
       Read.bytes.size() > MaxTableBytes)
@@ -77,9 +102,9 @@ std::optional<Table> parseTableFields(const json::Value &Value) {
     Read.variable = Variable->str();
     return Read;
   }
-  if (!Argument || *Argument < 0 || !Offset || *Offset < 0)
+  if (!Argument || !Offset || *Offset < 0)
     return std::nullopt;
-  Read.argument = static_cast<unsigned>(*Argument);
+  Read.argument = *Argument;
   Read.offset = static_cast<uint64_t>(*Offset);
   return Read;
 }
@@ -87,11 +112,11 @@ std::optional<Table> parseTableFields(const json::Value &Value) {
 std::optional<ScalarGuard> parseScalar(const json::Value &Value) {
   const json::Object *Fields = Value.getAsObject();
   const json::Array *Values = Fields ? Fields->getArray("values") : nullptr;
-  std::optional<int64_t> Index = Fields ? Fields->getInteger("index") : std::nullopt;
+  std::optional<uint32_t> Index = parseIndex(Fields, "index");
   std::optional<int64_t> Size = Fields ? Fields->getInteger("size") : std::nullopt;
-  if (!Values || Values->empty() || !Index || *Index < 0 || !Size || *Size < 1 || *Size > 8)
+  if (!Values || Values->empty() || !Index || !Size || *Size < 1 || *Size > 8)
     return std::nullopt;
-  ScalarGuard Guard{static_cast<uint32_t>(*Index), static_cast<uint32_t>(*Size), {}};
+  ScalarGuard Guard{*Index, static_cast<uint32_t>(*Size), {}};
   for (const json::Value &Text : *Values) {
     std::string Bytes;
     if (!Text.getAsString() || !tryGetFromHex(*Text.getAsString(), Bytes) || Bytes.size() != Guard.size)
@@ -124,6 +149,17 @@ std::optional<std::map<std::string, std::string>> parseTexts(const json::Object 
     Texts[StringRef(Key).str()] = Value.getAsString()->str();
   }
   return Texts;
+}
+
+/// Whether texts that LLVM and ptxas take for numbers are some; others have no meaning here.
+bool hasNumbers(const std::map<std::string, std::string> &Texts) {
+  auto IsGood = [](StringRef Key, StringRef Text) {
+    if (Key == "opt-level" || Key == "ptxas-opt")
+      return Text.size() == 1 && Text[0] >= '0' && Text[0] <= '4';
+    bool IsNumber = Key == "minctasm" || Key == "maxnreg" || Key == "maxrregcount";
+    return Key == "maxntid" ? isNumberList(Text, 3) : !IsNumber || isNumberList(Text, 1);
+  };
+  return all_of(Texts, [&](const auto &Pair) { return IsGood(Pair.first, Pair.second); });
 }
 
 /// What is wrong with the parts that act on launches; empty if Entry has been filled.
@@ -160,12 +196,26 @@ std::string parseEntry(const json::Object &Fields, ProfileEntry &Entry) {
   auto Attributes = parseTexts(Fields.getObject("attributes")),
        Module = parseTexts(Fields.getObject("module"));
   std::optional<int64_t> Level = Fields.getInteger("codegen_level");
-  if (!Attributes || !Module || !Level || *Level < 0 || *Level > 3)
+  if (!Attributes || !Module || !hasNumbers(*Attributes) || !hasNumbers(*Module) || !Level || *Level < 0 ||
+      *Level > 3)
     return "has bad \"attributes\", \"module\" or \"codegen_level\"";
   Entry.attributes = std::move(*Attributes);
   Entry.unitOptions = std::move(*Module);
   Entry.codegenLevel = *Level;
   return parseLaunches(Fields, Entry);
+}
+
+/// As many blocks on each axis as hold the threads asked for.
+std::array<uint64_t, 3> derivedGrid(const LaunchRule &Rule, const LaunchShape &Asked) {
+  Dim3 Block = blockUnder(Rule, Asked);
+  std::array<uint64_t, 3> Grid;
+  for (size_t Axis = 0; Axis < 3; ++Axis)
+    Grid[Axis] = divideCeil(uint64_t(Asked.grid[Axis]) * Asked.block[Axis], Block[Axis]);
+  return Grid;
+}
+
+bool fits(const std::array<uint64_t, 3> &Grid) {
+  return all_of(Grid, [](uint64_t Extent) { return Extent <= INT32_MAX; });
 }
 
 } // namespace
@@ -184,7 +234,9 @@ std::optional<LaunchRule> parseLaunchRule(const json::Value &Value) {
   if (const json::Array *Own = Fields->getArray("by_shape"); // only where there are some
       Own && !parseAll(Own, Rule.byShape, parseShapeBlock))
     return std::nullopt;
-  return Rule;
+  return all_of(Rule.shapes, [&](const LaunchShape &Asked) { return fits(derivedGrid(Rule, Asked)); })
+             ? std::optional(std::move(Rule))
+             : std::nullopt;
 }
 
 std::optional<Specialisation> parseSpecialisation(const json::Value &Value) {
@@ -213,9 +265,8 @@ Dim3 blockUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
 Dim3 gridUnder(const LaunchRule &Rule, const LaunchShape &Asked) {
   if (Rule.grid)
     return *Rule.grid;
-  Dim3 Block = blockUnder(Rule, Asked), Grid;
-  for (size_t Axis = 0; Axis < 3; ++Axis)
-    Grid[Axis] = divideCeil(uint64_t(Asked.grid[Axis]) * Asked.block[Axis], Block[Axis]);
+  Dim3 Grid;
+  copy(derivedGrid(Rule, Asked), Grid.begin());
   return Grid;
 }
 
@@ -224,11 +275,14 @@ Expected<Profile> readProfile(const std::string &Path) {
   if (!File)
     return fail("cannot read the profile " + Path + ": " + File.getError().message());
   StringRef Text = (*File)->getBuffer();
+  if (isTooDeep(Text))
+    return fail(Path + " is not a profile of R3: it is nested too deeply");
   Expected<json::Value> Document = json::parse(Text);
   if (!Document)
     consumeError(Document.takeError());
   const json::Object *Fields = Document ? Document->getAsObject() : nullptr;
-  if (!Fields || Fields->getString("format") != StringRef("r3-profile") || !Fields->getInteger("version"))
+  if (!Fields || Fields->getString("format") != StringRef("r3-profile") ||
+      Fields->getInteger("version").value_or(0) < 1)
     return fail(Path + " is not a profile of R3; `r3 apply -o FILE` writes one");
   if (int64_t Found = *Fields->getInteger("version"); Found > Version)
     return fail("the profile " + Path + " has version " + Twine(Found) + ", this R3 reads up to " +

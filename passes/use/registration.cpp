@@ -11,26 +11,48 @@ using namespace llvm;
 namespace r3 {
 namespace {
 
-/// Calls that register at start, without relocatable device code.
-SmallVector<CallBase *, 1> registeringCalls(Module &Host, const Constant &Key) {
+/// The variable that holds a text; null for anything else.
+GlobalVariable *textVariable(Value *Field) {
+  auto *Named = dyn_cast<GlobalVariable>(Field->stripPointerCasts());
+  return Named && Named->hasInitializer() && isa<ConstantDataSequential>(Named->getInitializer()) ? Named
+                                                                                                  : nullptr;
+}
+
+bool holdsName(Value *Field, StringRef Name) {
+  GlobalVariable *Text = textVariable(Field);
+  auto *Content = Text ? cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
+  return Content && Content->isCString() && Content->getAsCString() == Name;
+}
+
+SmallVector<CallBase *, 1> registeringCalls(Module &Host, StringRef Kernel) {
   SmallVector<CallBase *, 1> Calls;
   for (StringRef Name : {"__cudaRegisterFunction", "__hipRegisterFunction"})
     if (Function *Register = Host.getFunction(Name))
       for (User *U : Register->users())
         if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getCalledFunction() == Register &&
                                                 Call->arg_size() > 3 &&
-                                                Call->getArgOperand(1)->stripPointerCasts() == &Key)
+                                                holdsName(Call->getArgOperand(3), Kernel))
           Calls.push_back(Call);
   return Calls;
 }
 
-/// The entry in the table that the device link makes the registration of, with relocatable device code.
-GlobalVariable *offloadEntry(Module &Host, const Constant &Key) {
+ConstantStruct *fieldsOf(GlobalVariable &Entry) {
+  return Entry.hasInitializer() ? dyn_cast<ConstantStruct>(Entry.getInitializer()) : nullptr;
+}
+
+GlobalVariable *offloadEntry(Module &Host, StringRef Kernel) {
   for (GlobalVariable &Entry : Host.globals())
-    if (Entry.getSection().contains("offload") && Entry.hasInitializer())
-      if (auto *Fields = dyn_cast<ConstantStruct>(Entry.getInitializer());
-          Fields && any_of(Fields->operands(), [&](const Use &Field) { return Field.get() == &Key; }))
+    if (ConstantStruct *Fields = Entry.getSection().contains("offload") ? fieldsOf(Entry) : nullptr)
+      if (any_of(Fields->operands(), [&](const Use &Field) { return holdsName(Field.get(), Kernel); }))
         return &Entry;
+  return nullptr;
+}
+
+/// The address in a table's entry: the one pointer that is neither a text nor null.
+Constant *addressIn(GlobalVariable &Entry) {
+  for (Use &Field : fieldsOf(Entry)->operands())
+    if (auto *Address = dyn_cast<GlobalValue>(Field->stripPointerCasts()); Address && !textVariable(Address))
+      return Address;
   return nullptr;
 }
 
@@ -58,39 +80,42 @@ void registerAlso(CallBase &Call, Constant &Key, GlobalVariable &Name) {
 }
 
 /// The entry's copy for another kernel: the fields that name the old one name the new one.
-void addEntry(Module &Host, const GlobalVariable &Entry, const Constant &OldKey, Constant &Key,
-              StringRef Name) {
-  auto *Fields = cast<ConstantStruct>(Entry.getInitializer());
+void addEntry(Module &Host, const Registration &Known, Constant &Key, StringRef Name) {
+  ConstantStruct *Fields = fieldsOf(*Known.entry);
   GlobalVariable *Text = nameText(Host, Name);
   SmallVector<Constant *, 9> Changed;
   for (const Use &Field : Fields->operands()) {
     auto *Own = cast<Constant>(Field.get());
-    auto *Named = dyn_cast<GlobalVariable>(Own);
-    bool IsName = Named && Named->hasInitializer() && isa<ConstantDataSequential>(Named->getInitializer());
-    if (IsName)
-      Text->setSection(Named->getSection());
-    Changed.push_back(Own == &OldKey ? &Key : IsName ? Text : Own);
+    GlobalVariable *OldText = textVariable(Own);
+    if (OldText)
+      Text->setSection(OldText->getSection());
+    Changed.push_back(Own == Known.key ? &Key : OldText ? Text : Own);
   }
   auto *Added =
-      new GlobalVariable(Host, Fields->getType(), Entry.isConstant(), Entry.getLinkage(),
+      new GlobalVariable(Host, Fields->getType(), Known.entry->isConstant(), Known.entry->getLinkage(),
                          ConstantStruct::get(Fields->getType(), Changed), ".offloading.entry." + Name);
-  Added->copyAttributesFrom(&Entry);
+  Added->copyAttributesFrom(Known.entry);
 }
 
 } // namespace
 
-Constant *registerBeside(Module &Host, Constant &Key, StringRef Name) {
-  SmallVector<CallBase *, 1> Calls = registeringCalls(Host, Key);
-  GlobalVariable *Entry = Calls.empty() ? offloadEntry(Host, Key) : nullptr;
-  if (Calls.empty() && !Entry)
-    return nullptr;
-  if (Entry) { // units that share a template's kernel share its entry, so they must share the key
+std::optional<Registration> registrationOf(Module &Host, StringRef Kernel) {
+  Registration Found{nullptr, registeringCalls(Host, Kernel), nullptr};
+  if (!Found.calls.empty())
+    Found.key = dyn_cast<Constant>(Found.calls.front()->getArgOperand(1)->stripPointerCasts());
+  else if ((Found.entry = offloadEntry(Host, Kernel)))
+    Found.key = addressIn(*Found.entry);
+  return Found.key ? std::optional(std::move(Found)) : std::nullopt;
+}
+
+Constant *registerBeside(Module &Host, const Registration &Known, StringRef Name) {
+  if (Known.entry) { // units that share a template's kernel share its entry, so they must share the key
     GlobalVariable *Added = newKey(Host, Name, GlobalValue::WeakAnyLinkage);
-    addEntry(Host, *Entry, Key, *Added, Name);
+    addEntry(Host, Known, *Added, Name);
     return Added;
   }
   GlobalVariable *Added = newKey(Host, Name, GlobalValue::InternalLinkage), *Text = nameText(Host, Name);
-  for (CallBase *Call : Calls)
+  for (CallBase *Call : Known.calls)
     registerAlso(*Call, *Added, *Text);
   return Added;
 }

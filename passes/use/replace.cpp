@@ -2,6 +2,7 @@
 #include "use/replace.h"
 
 #include "common/describe.h"
+#include "common/names.h"
 #include "replay/extract.h"
 #include "replay/module.h"
 #include "replay/result.h"
@@ -62,6 +63,14 @@ void makeDeclaration(GlobalVariable &Variable) {
   Variable.setDSOLocal(false);
 }
 
+/// M's variable takes the place of Own, whose code may read it at the alignment that Own has got.
+void yieldTo(GlobalVariable &Of, GlobalVariable &Own, WithExternalLinkage &Visible) {
+  if (!Of.isDeclaration())
+    Of.setAlignment(std::max(Of.getAlign().valueOrOne(), Own.getAlign().valueOrOne()));
+  Visible.add(Of);
+  makeDeclaration(Own);
+}
+
 void dropNamedMetadata(Module &M) {
   SmallVector<NamedMDNode *, 8> Dropped;
   for (NamedMDNode &Node : M.named_metadata())
@@ -104,10 +113,8 @@ bool isReplaceable(const Module &M, const GlobalValue &Value) {
 void separate(Module &Optimised, const Function &Kernel, Module &M, ClosureLinkage Linkage,
               WithExternalLinkage &Visible) {
   for (GlobalVariable &Variable : Optimised.globals())
-    if (GlobalVariable *Own = counterpart(M, Variable)) {
-      Visible.add(*Own);
-      makeDeclaration(Variable);
-    }
+    if (GlobalVariable *Of = counterpart(M, Variable))
+      yieldTo(*Of, Variable, Visible);
   for (GlobalValue &Value : Optimised.global_values()) {
     if (&Value == &Kernel || Value.isDeclaration())
       continue;
@@ -116,16 +123,6 @@ void separate(Module &Optimised, const Function &Kernel, Module &M, ClosureLinka
     else
       makePrivate(Value, M, Linkage);
   }
-}
-
-std::string ptxName(StringRef Name) {
-  std::string Valid;
-  for (char C : Name)
-    if (C == '.' || C == '@')
-      Valid += "_$_";
-    else
-      Valid += C;
-  return Valid;
 }
 
 /// Links the kernel Name of Bitcode into M, where it is called NewName.
@@ -153,15 +150,15 @@ Error bringIn(Module &M, StringRef Name, StringRef NewName, ArrayRef<uint8_t> Bi
 
 void HeldVariables::hold(Module &M, const Function &Kernel) {
   for (const GlobalVariable *Reached : reachableGlobals(Kernel)) {
-    GlobalVariable &Variable = *M.getGlobalVariable(Reached->getName(), /*AllowInternal=*/true);
-    if (!Variable.hasLocalLinkage() || !isMutableGlobal(Variable))
+    GlobalVariable *Variable = M.getGlobalVariable(Reached->getName(), /*AllowInternal=*/true);
+    if (!Variable || !Variable->hasLocalLinkage() || !isMutableGlobal(*Variable))
       continue;
-    Variable.setName(ptxName(Variable.getName()));
-    Held.push_back({Variable.getName().str(), Variable.getLinkage(), Variable.getUnnamedAddr(),
-                    Variable.isExternallyInitialized()});
-    Variable.setLinkage(GlobalValue::ExternalLinkage);
-    Variable.setUnnamedAddr(GlobalValue::UnnamedAddr::None);
-    Variable.setExternallyInitialized(true);
+    Variable->setName(ptxName(Variable->getName()));
+    Held.push_back({Variable->getName().str(), Variable->getLinkage(), Variable->getUnnamedAddr(),
+                    Variable->isExternallyInitialized()});
+    Variable->setLinkage(GlobalValue::ExternalLinkage);
+    Variable->setUnnamedAddr(GlobalValue::UnnamedAddr::None);
+    Variable->setExternallyInitialized(true);
   }
 }
 

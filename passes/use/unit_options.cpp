@@ -70,17 +70,27 @@ void applyLevel(const ProfileEntry &Entry, TargetMachine &Machine, std::vector<s
 
 } // namespace
 
-CompileRequest requestFor(const ProfileEntry &Entry, const TargetMachine &Machine) {
+CompileRequest unitRequest(const TargetMachine &Machine, const PipelineTuningOptions &Tuning,
+                           StringRef Pipeline) {
   CompileRequest Request;
-  Request.Pipeline = Entry.pipeline.value_or("");
+  Request.Pipeline = Pipeline.str();
+  Request.Contract = contractOf(Machine);
+  Request.VectorizeLoops = Tuning.LoopVectorization;
+  Request.VectorizeSLP = Tuning.SLPVectorization;
+  Request.UnrollLoops = Tuning.LoopUnrolling;
+  Request.Output = Emit::Bitcode;
+  return Request;
+}
+
+CompileRequest requestFor(const ProfileEntry &Entry, CompileRequest Request) {
+  Request.Pipeline = Entry.pipeline.value_or(Request.Pipeline);
   Request.CodegenLevel = Entry.codegenLevel;
-  std::optional<std::string> Contract = lookUp(Entry.unitOptions, "fp-contract");
-  Request.Contract = Contract ? contractNamed(*Contract).value_or(contractOf(Machine)) : contractOf(Machine);
+  if (std::optional<std::string> Name = lookUp(Entry.unitOptions, "fp-contract"))
+    Request.Contract = contractNamed(*Name).value_or(Request.Contract);
   Request.LLVMOptions = llvmOptions(Entry);
   Request.Attributes.MaxNTid = lookUp(Entry.attributes, "maxntid");
   Request.Attributes.MinCTASm = lookUp(Entry.attributes, "minctasm");
   Request.Attributes.MaxNReg = lookUp(Entry.attributes, "maxnreg");
-  Request.Output = Emit::Bitcode;
   return Request;
 }
 

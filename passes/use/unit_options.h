@@ -7,15 +7,20 @@
 #include "replay/request.h"
 #include "use/profile.h"
 
+#include "llvm/Passes/PassBuilder.h"
+
 namespace llvm {
 class TargetMachine;
 }
 
 namespace r3 {
 
-/// How the entry's kernel is compiled in this unit; LLVM's options are those of the entry alone, because the
-/// process has the user's.
-CompileRequest requestFor(const ProfileEntry &Entry, const llvm::TargetMachine &Machine);
+/// How the user's flags have this unit compiled. LLVM's options are not in it, because the process has them.
+CompileRequest unitRequest(const llvm::TargetMachine &Machine, const llvm::PipelineTuningOptions &Tuning,
+                           llvm::StringRef Pipeline);
+
+/// The same with what an entry has put over it.
+CompileRequest requestFor(const ProfileEntry &Entry, CompileRequest Unit);
 
 /// Gives the unit an entry's code-generation level, FP fusion and LLVM options. Notes say what a reader would
 /// not expect. Fails where LLVM refuses an option.
