@@ -8,6 +8,7 @@
 #include "replay/module.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/InstIterator.h"
@@ -31,6 +32,19 @@ std::string canonicalName(const GlobalValue &Value, size_t Number) {
   if (keepsName(Value))
     return withoutUnitId(Value.getName()).str();
   return ("r3." + Twine(Number)).str();
+}
+
+/// What is still there of Closure. An indirect call's targets may be named by nothing but tables that the
+/// kernel does not reach, and then go with them.
+GlobalSet survivors(Module &M, const GlobalSet &Closure) {
+  SmallPtrSet<const GlobalValue *, 32> Left;
+  for (const GlobalValue &Value : M.global_values())
+    Left.insert(&Value);
+  GlobalSet Survivors;
+  for (GlobalValue *Value : Closure)
+    if (Left.contains(Value))
+      Survivors.insert(Value);
+  return Survivors;
 }
 
 /// Names first go away altogether, lest a new one meet an old one.
@@ -156,8 +170,9 @@ std::string hashText(const Module &M) {
 } // namespace
 
 std::string kernelDigest(Module &M, Function &Kernel) {
-  GlobalSet Closure = reachableFrom(M, {&Kernel});
-  removeAllBut(M, Closure);
+  GlobalSet Reached = reachableFrom(M, {&Kernel});
+  removeAllBut(M, Reached);
+  GlobalSet Closure = survivors(M, Reached);
   dropNoise(M);
   dropSourceCookies(M);
   dropUnitMetadata(M);

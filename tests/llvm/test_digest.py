@@ -29,3 +29,11 @@ def test_unit_ids_do_not_matter(passes: Passes, pipeline_start: Capture) -> None
     first, second = (pipeline_start("digest.cu", 3, "-fgpu-rdc", f"-cuid={unit}") for unit in ("abc", "def"))
     assert first != second
     assert passes.kernel_digest(first, READER) == passes.kernel_digest(second, READER)
+
+
+def test_functions_that_nothing_of_a_kernel_names_may_go(passes: Passes, pipeline_start: Capture) -> None:
+    """A call through a pointer reaches all functions whose address is taken, also those of tables that go away."""
+    bitcode = pipeline_start("indirect.cu", 3)
+    caller, measure = (passes.kernel_digest(bitcode, name) for name in ("_Z6callerPf", "_Z7measurePf"))
+    assert caller != measure
+    assert passes.kernel_digest(passes.extract(bitcode, "_Z6callerPf"), "_Z6callerPf") == caller
