@@ -14,6 +14,8 @@ LONGEST_LABEL = 120
 """Characters of a label: names of kernels made of lambdas and templates may have thousands."""
 VERSION_MARK = re.compile(r"__r3_[0-9a-f]{12}$")
 """What a tuned build adds to the name of a kernel's second version."""
+UNIT_MARK = re.compile(r"(__static__|__intern__|\.static\.|\.intern\.)[0-9a-f]{1,16}$")
+"""What clang adds to a private name of relocatable device code, so that it differs from other units'."""
 
 
 @functools.cache
@@ -26,7 +28,7 @@ def demangle(name: str) -> str:
     if library is None or not name.startswith("_Z"):
         return name
     status = ctypes.c_int()
-    pointer = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
+    pointer = library.__cxa_demangle(UNIT_MARK.sub("", name).encode(), None, None, ctypes.byref(status))
     if not pointer:
         return name
     try:

@@ -39,3 +39,8 @@ def test_a_label_is_cut_in_the_middle_where_it_is_still_long() -> None:
     short = label(kernel)
     assert len(short) == LONGEST_LABEL
     assert short.startswith("agent<policy::") and short.endswith("policy::tuning>")
+
+
+@pytest.mark.parametrize("mark", [".intern.1fb4bb19c476302c", "__intern__1fb4bb19c476302c"])
+def test_private_kernels_of_relocatable_code_are_demangled(mark: str) -> None:
+    assert demangle(f"_ZN12_GLOBAL__N_14stepEv{mark}") == "(anonymous namespace)::step()"
