@@ -189,10 +189,12 @@ def read_profile(path: Path) -> Profile:
         raise UsageError(f"cannot read the profile {path}: {error.strerror}") from None
     try:
         head = msgspec.json.decode(content, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UsageError(f"{path} is not a profile of R3; `r3 apply -o {path.name}` writes one") from None
     if head.format != FORMAT:
         raise UsageError(f"{path} is not a profile of R3: its format is '{head.format}'")
+    if head.version < 1:
+        raise UsageError(f"{path} is not a profile of R3: its version is {head.version}")
     if head.version > VERSION:
         raise UsageError(
             f"the profile {path} has version {head.version}, this R3 reads up to {VERSION}; use the R3 that wrote it"

@@ -9,7 +9,7 @@ import msgspec
 
 from r3cc.apply.profile import Entry, Profile, choose
 from r3cc.apply.rules import has_values, launched, shape_of, takes
-from r3cc.errors import R3Error
+from r3cc.errors import R3Error, UsageError
 from r3cc.farm import EvaluatorSettings
 from r3cc.farm.local import LocalEvaluator
 from r3cc.llvm.inspect import kernel_identity
@@ -139,8 +139,13 @@ def entry_for(
 
 
 def judged(kernel: Kernel, entry: Entry, judge: Judge, demand: Demand) -> Checked:
-    """The verdict on one kernel."""
-    evaluation = judge(kernel, entry)
+    """The verdict on one kernel, which does not keep others from theirs. Raises UsageError as the judge does."""
+    try:
+        evaluation = judge(kernel, entry)
+    except UsageError:
+        raise
+    except R3Error as error:
+        return _not_run(kernel, str(error))
     wanted = demand.speedup(entry)
     if evaluation.status in WRONG:
         return _checked(kernel, Verdict.MISMATCH, evaluation, _what_differs(evaluation))

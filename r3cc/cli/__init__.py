@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import r3cc
-from r3cc.cli.output import say
+from r3cc.cli.output import say, system_error
 from r3cc.cli.settings import install_settings
 from r3cc.errors import R3Error
 
@@ -78,7 +78,7 @@ class VerbGroup(click.Group):
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
         except OSError as error:
-            say(f"{error.filename or 'cannot write'}: {error.strerror or error}")
+            say(system_error(error))
             return R3Error.exit_status
         return status if isinstance(status, int) else 0
 

@@ -77,6 +77,9 @@ def apply(
     beside the profile (tuned.r3.patch beside tuned.r3.json), for `git apply`; no source is touched. With --kernel the
     candidate that is given on the command line is judged on the recorded launches and written instead, if it is valid.
     """
+    patch_path = output.with_suffix(".patch")
+    if patch_path == output:
+        raise UsageError(f"{output} is what the patch would be called; -o names the profile: -o {output.stem}.json")
     kept = read_profile(output) if output.exists() else None
     candidate = Candidate(passes, codegen_pairs(codegen), LaunchConfiguration(grid, block))
     if (kernel is None) != (candidate == Candidate() and not fix):
@@ -100,15 +103,14 @@ def apply(
     if not outcome.profile.kernels:
         names = " and ".join(log.search for log in logs)
         raise R3Error(f"the search {names} has no winner; nothing was written")
-    patch_path = output.with_suffix(".patch")
     if outcome.patch is not None and kept is not None and patch_path.exists():
         _check_overwritten(patch_path, kept, outcome.profile)
     for entry in outcome.profile.kernels:
         _say_entry(entry)
+    if outcome.patch is not None:  # before the profile, which speaks of it
+        _write_patch(patch_path, outcome.patch)
     write_profile(output, kept.merged(outcome.profile) if kept else outcome.profile)
     _say_written(output, outcome.profile, kept)
-    if outcome.patch is not None:
-        _write_patch(patch_path, outcome.patch)
 
 
 def _by_hand(

@@ -10,7 +10,7 @@ from r3cc.apply.profile import read_profile
 from r3cc.apply.recheck import Checked, Demand, Verdict, replay
 from r3cc.apply.recheck import check as recheck
 from r3cc.cli.options import NonNegative, device_option, json_option, recording_option, store_option
-from r3cc.cli.output import counted, print_json, say
+from r3cc.cli.output import counted, print_json, say, system_error
 from r3cc.errors import R3Error, UsageError
 from r3cc.store import Store
 
@@ -57,10 +57,10 @@ def check(
         with Store.open(store) as opened:
             judge = replay(opened, recording, device, samples)
             found = list(recheck(opened, recording, content, judge, Demand(min_speedup, threshold)))
-    except R3Error as error:
-        if isinstance(error, UsageError):
-            raise
-        say(str(error))
+    except UsageError:
+        raise
+    except (R3Error, OSError) as error:
+        say(system_error(error) if isinstance(error, OSError) else str(error))
         ctx.exit(EXIT[Verdict.NOT_RUN])
     if as_json:
         print_json({"profile": str(profile), "kernels": found})

@@ -31,6 +31,11 @@ def say(message: str) -> None:
         click.echo(f"r3: {line}", err=True)
 
 
+def system_error(error: OSError) -> str:
+    """What the operating system refused, and for which file, in a sentence."""
+    return f"{error.filename or 'cannot write'}: {error.strerror or error}"
+
+
 def on_store(command: str, store: Path) -> str:
     """A command for the user to run next, on the store at hand."""
     return command if store.absolute() == DEFAULT_STORE.absolute() else f"{command} --store {shlex.quote(str(store))}"

@@ -6,6 +6,7 @@ import pytest
 
 from r3cc.apply.profile import Entry, Guard, LaunchRule, Shape, ShapeBlock
 from r3cc.apply.recheck import Demand, Verdict, candidate_of, judged
+from r3cc.errors import R3Error
 from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Mismatch, Status
 from r3cc.store.model import Kernel
 from tests.apply.test_profile import entry
@@ -36,6 +37,14 @@ def test_every_status_has_its_verdict(status: Status) -> None:
     wrong = (Status.MISMATCH, Status.DEVICE_FAULT, Status.LAUNCH_ERROR, Status.TIMEOUT)
     found = verdict(Evaluation(Candidate(), status))
     assert found is (Verdict.MISMATCH if status in wrong else Verdict.NOT_RUN)
+
+
+def test_a_kernel_that_could_not_be_judged_has_a_verdict() -> None:
+    def judge(kernel: Kernel, each: Entry) -> Evaluation:
+        raise R3Error("the store has lost the module")
+
+    found = judged(KERNEL, entry(), judge, Demand())
+    assert (found.verdict, found.message) == (Verdict.NOT_RUN, "the store has lost the module")
 
 
 def test_a_mismatch_says_where() -> None:

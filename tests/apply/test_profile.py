@@ -57,6 +57,11 @@ def test_an_older_profile_is_read(tmp_path: Path) -> None:
         ('{"format": "another", "version": 1}', "its format is 'another'"),
         (f'{{"format": "r3-profile", "version": {VERSION + 1}}}', f"has version {VERSION + 1}, this R3 reads up to"),
         ('{"format": "r3-profile", "version": 1, "kernels": []}', "is damaged"),
+        ('{"format": "r3-profile", "version": 0, "kernels": []}', "its version is 0"),
+        (
+            '{"format": "r3-profile", "version": 1, "kernels": ' + 100_000 * "[" + 100_000 * "]" + "}",
+            "is not a profile",
+        ),
         ('{"format": "r3-profile", "version": 1, "made_by": {}, "kernels": [{"name": "k"}]}', "is damaged"),
     ],
 )
