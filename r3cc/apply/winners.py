@@ -169,7 +169,10 @@ class _Winner:
         try:
             return path.read_bytes()
         except OSError:
-            raise R3Error(f"the store has lost the variant {variant} of {self._plan.demangled}: {path}") from None
+            raise R3Error(
+                f"the store has no variant {variant} of {self._plan.demangled} ({path}): it is lost, or that of a "
+                "transcript, whose rewrites come out as other code here"
+            ) from None
 
     def _earlier(self, choices: Choices) -> Entry | None:
         """The latest winner of the recorded source on this device, of another search."""

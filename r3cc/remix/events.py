@@ -140,7 +140,8 @@ class Failed(Event, frozen=True, tag="failure"):
     kind: FailureKind
     message: str
     cost_usd: float = 0.0
-    """What the request cost all the same."""
+    """What the request cost all the same, and the tokens that it took."""
+    tokens: int = 0
 
 
 class Learnt(Event, frozen=True, tag="experience"):

@@ -125,6 +125,13 @@ class SourceBuilder(Protocol):
         """
         ...
 
+    def rebuild(self, variant: Variant, texts: Texts) -> None:
+        """Build again what a log tells of, under its name: paths in its IR may give it another id here.
+
+        Nothing is kept where the kernel's code is another one. Raises R3Error where nothing can be compiled.
+        """
+        ...
+
 
 class Block(msgspec.Struct, frozen=True):
     """A part of a prompt, from the most stable to the most volatile."""
@@ -189,6 +196,8 @@ class Answer(msgspec.Struct, frozen=True):
     first_token_s: float = 0.0
     total_s: float = 0.0
     cost_usd: float = 0.0
+    lost_tokens: int = 0
+    """Of attempts that broke off before this answer; ``cost_usd`` has their price."""
     request_id: str = ""
 
 
@@ -212,13 +221,19 @@ class ProposerError(Exception):
     """A request that failed for good: an event of the search, never its end."""
 
     def __init__(
-        self, kind: FailureKind, message: str, retry_after_s: float | None = None, cost_usd: float = 0.0
+        self,
+        kind: FailureKind,
+        message: str,
+        retry_after_s: float | None = None,
+        cost_usd: float = 0.0,
+        tokens: int = 0,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after_s = retry_after_s
         self.cost_usd = cost_usd
-        """What the lost attempts cost, estimated where the provider didn't say."""
+        """What the lost attempts cost, estimated where the provider didn't say; so are ``tokens``."""
+        self.tokens = tokens
 
 
 class Proposer(Protocol):

@@ -140,6 +140,7 @@ class Planner:
             demangled=kernel.demangled,
             share=kernel.share,
             numerics=allowed_differences(choice.options),
+            grants_rounding=grants_rounding(choice.options),
             device_facts=tuple(fact.format(cores=cores) for fact in CPU_FACTS) if on_cpu else GPU_FACTS,
             parameters=self._parameters(kernel),
             launches=_launches(kernel),
@@ -203,6 +204,12 @@ def allowed_differences(options: KernelOptions) -> str:
         if math.isfinite(allowed.norm):
             found[-1] += f", all of an array together (Euclidean norm) by {allowed.norm:g}"
     return f"{'; '.join(found)}; integers not at all"
+
+
+def grants_rounding(options: KernelOptions) -> bool:
+    """Whether validation asks the original what rounding does where results cancel."""
+    allowed = tolerance("double", options.numerics, options.rtol, options.atol)
+    return allowed is not None and allowed.by_sensitivity
 
 
 def missed(remarks: Sequence[str], kernel: str) -> tuple[str, ...]:

@@ -185,7 +185,10 @@ class Remixer:
 
     async def _finals(self, target: Target, state: SearchState, baseline: Baseline) -> Result:
         def winner_of(elite: Elite) -> Winner:
-            values = self._values.get(elite.candidate.variant or "", {})
+            variant = self._variants.get(elite.candidate.variant or "")
+            values = dict(variant.parameters) if variant is not None else {}
+            if self._script and variant is not None:  # its builds were not repeated, but the next build needs this one
+                target.builder.rebuild(variant, elite.texts)
             return Winner(target.resolve(elite.texts, values), values)
 
         script = Memory(target.plan.kernel, self._script) if self._script else None
@@ -194,10 +197,10 @@ class Remixer:
         return await finals.decide(state, baseline.evaluation, target.builder.source, winner_of)
 
     @property
-    def _values(self) -> dict[str, dict[str, str]]:
-        """Values of parameters by variant."""
+    def _variants(self) -> dict[str, Variant]:
+        """What was built, by id."""
         builds = [event for event in self._journal.events if isinstance(event, Build)]
-        return {build.variant.id: dict(build.variant.parameters) for build in builds if build.variant is not None}
+        return {build.variant.id: build.variant for build in builds if build.variant is not None}
 
     def _kernel_run(
         self,

@@ -23,6 +23,7 @@ from r3cc.remix.events import (
     AnyEvent,
     LoopSettings,
     Setup,
+    Source,
     read_transcript,
 )
 from r3cc.remix.loop.journal import Journal
@@ -36,6 +37,7 @@ from r3cc.remix.watching import Watcher
 from r3cc.replay.events import VERSION, Begin, End
 from r3cc.store import Store
 from r3cc.store.search import Search
+from r3cc.store.whole_file import replace_whole
 from r3cc.tune.llvm_facts import LLVMFacts
 from r3cc.tune.plan import Choice
 
@@ -106,9 +108,11 @@ class RemixSession:
                 watcher.unusable(each)
             if script:
                 script = adopted(script, [target.builder.source for target in targets])
+                held = {event.kernel for event in script if isinstance(event, Source)}
+                targets = [target for target in targets if target.plan.kernel in held]
             seed = script[0].seed if script and isinstance(script[0], Begin) else question.seed
             settings = self._settings(script)
-            begin, setup = self._begin(targets), self._setup(settings)
+            begin, setup = self._begin(targets, script), self._setup(settings)
             found = None if fresh or script else self._unfinished(begin, setup)
             search = found or self._store.searches.create()
             with search.open_log() as log:
@@ -124,7 +128,7 @@ class RemixSession:
                 try:
                     _run(self._with_proposers(remixer))
                 finally:
-                    (search.path / ARCHIVE).write_bytes(remixer.archives())
+                    replace_whole(search.path / ARCHIVE, remixer.archives())
         return search
 
     def first_prompt(self) -> tuple[Prompt, tuple[str, ...]]:
@@ -159,22 +163,29 @@ class RemixSession:
         dimensions = features.ON_CPU if on_cpu else features.ON_GPU
         return recorded or self._question.settings or LoopSettings(dimensions=dimensions)
 
-    def _begin(self, targets: Sequence[Target]) -> Begin:
+    def _begin(self, targets: Sequence[Target], script: Sequence[AnyEvent]) -> Begin:
         question = self._question
-        device = question.choices[0].device
-        kind = device.split(":")[0]
-        processes = self._store.processes(question.recording)
+        device, device_name = self._measured_on(script)
         return Begin(
             at=time.time(),
             version=VERSION,
             recording=question.recording,
             device=device,
-            device_name=next((each.device_name for each in processes if each.device.split(":")[0] == kind), ""),
+            device_name=device_name,
             optimizer=OPTIMIZER,
             seed=question.seed,
             kernels=tuple(target.plan for target in targets),
             versions={"r3": r3cc.__version__},
         )
+
+    def _measured_on(self, script: Sequence[AnyEvent]) -> tuple[str, str]:
+        """A device and its name: what a whole transcript was measured on, which leaves nothing to measure here."""
+        if script and isinstance(script[0], Begin) and isinstance(script[-1], End):
+            return script[0].device, script[0].device_name
+        device = self._question.choices[0].device
+        kind = device.split(":")[0]
+        processes = self._store.processes(self._question.recording)
+        return device, next((each.device_name for each in processes if each.device.split(":")[0] == kind), "")
 
     def _setup(self, settings: LoopSettings) -> Setup:
         destinations = [proposer.destination for proposer in self._proposers.values()]

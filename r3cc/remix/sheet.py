@@ -14,6 +14,8 @@ class Sheet(msgspec.Struct, frozen=True):
     """Share of the recording's device time, 0 to 1."""
     numerics: str
     """How far results may be from the recorded ones, in words."""
+    grants_rounding: bool = False
+    """Whether results may be off by what rounding moves in the original, where terms cancel (docs/measuring.md)."""
     architecture: str = ""
     device_facts: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()

@@ -66,11 +66,15 @@ class World:
         self.texts: dict[str, Mapping[str, str]] = {}
         self.values: dict[str, Mapping[str, str]] = {}
         self.builds: Counter[str] = Counter()
+        self.rebuilt: list[str] = []
         self._delay = delay
 
     def parameters(self, texts: Mapping[str, str]) -> tuple[Parameter, ...]:
         found = re.findall(r"R3_PARAM\((\w+), ([\d, ]+)\)", "".join(texts.values()))
         return tuple(Parameter(name, tuple(values.split(", "))) for name, values in found)
+
+    def rebuild(self, variant: Variant, texts: Mapping[str, str]) -> None:
+        self.rebuilt.append(variant.id)
 
     def build(self, texts: Mapping[str, str], values: Mapping[str, str] = {}) -> Built | Rejection:
         text = "\n".join(texts.get(region.name, region.text) for region in SOURCE.regions)

@@ -123,6 +123,19 @@ def test_a_transcript_gives_the_same_archive(searched: Path, recorded: Path, tmp
     assert (log_of(fresh).parent / "archive.json").read_bytes() == (first.parent / "archive.json").read_bytes()
 
 
+def test_a_repeated_search_is_of_the_device_that_it_ran_on(searched: Path, recorded: Path, tmp_path: Path) -> None:
+    fresh = Path(shutil.copytree(recorded, tmp_path / "r3-store"))
+    begin, *others = log_of(searched).read_text().splitlines()
+    elsewhere = json.loads(begin) | {"device": "cuda:0", "device_name": "Another GPU"}
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    whole.write_text("\n".join([json.dumps(elsewhere), *others]) + "\n")
+    cut.write_text("\n".join([json.dumps(elsewhere), *others[:-1]]) + "\n")
+    for script, device in ((whole, "cuda:0 (Another GPU)"), (cut, "cpu")):
+        done = r3("remix", "--llm", f"transcript:{script}", store=fresh)
+        assert done.returncode == 0, done.stderr
+        assert f" on {device}" in done.stdout
+
+
 def test_the_example_transcript_repeats(tmp_path: Path) -> None:
     """A transcript that was made elsewhere, on the same source."""
     cuda = find_cuda()

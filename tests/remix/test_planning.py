@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from r3cc.remix.model import Region, SourceKernel
-from r3cc.remix.planning import REMARKS_SHOWN, allowed_differences, context_of, missed, resolved, without_comments
+from r3cc.remix.planning import (
+    REMARKS_SHOWN,
+    allowed_differences,
+    context_of,
+    grants_rounding,
+    missed,
+    resolved,
+    without_comments,
+)
 from r3cc.replay.model import Numerics
 from r3cc.tune.plan import KernelOptions
 
@@ -82,3 +90,16 @@ def test_winners_have_values_in_place_of_parameters() -> None:
 )
 def test_prompts_say_what_validation_allows(options: KernelOptions, said: str) -> None:
     assert said in allowed_differences(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "granted"),
+    [
+        (KernelOptions(), True),
+        (KernelOptions(numerics=Numerics.APPROX), True),
+        (KernelOptions(numerics=Numerics.BITWISE), False),
+        (KernelOptions(rtol=1e-3), False),
+    ],
+)
+def test_what_rounding_moves_is_granted_unless_a_tolerance_is_given(options: KernelOptions, granted: bool) -> None:
+    assert grants_rounding(options) is granted

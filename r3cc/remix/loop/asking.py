@@ -80,6 +80,11 @@ class Asker:
         """Requests that wait for their answer, by proposer."""
         return +self._asking
 
+    @property
+    def time_is_over(self) -> bool:
+        """Whether nothing new should be asked for."""
+        return self._limits.time_is_over
+
     def stop_reason(self) -> str | None:
         """Why nobody should be asked any more; None while somebody can be."""
         if self._budget.spent_up():
@@ -127,7 +132,8 @@ class Asker:
                 answer = await proposer.propose(prompt, self._limits.answer_within_s())
         except ProposerError as error:
             self._failed(name, error.kind)
-            return self._journal.add(Failed, **common, kind=error.kind, message=str(error), cost_usd=error.cost_usd)
+            lost = {"cost_usd": error.cost_usd, "tokens": error.tokens}
+            return self._journal.add(Failed, **common, kind=error.kind, message=str(error), **lost)
         except Exception as error:
             self._failed(name, FailureKind.INVALID)
             message = f"the proposer broke: {type(error).__name__}"

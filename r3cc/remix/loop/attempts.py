@@ -94,7 +94,7 @@ class Attempts:
             return False
         if work.proposer == WITHOUT_MODEL or said.answer.stop == "refusal":
             return False
-        return self._repeats or self._asker.fits(work.proposer, prompt)
+        return self._repeats or (self._asker.fits(work.proposer, prompt) and not self._asker.time_is_over)
 
     async def _attempt(self, work: Work, said: Reply, round_: int) -> Outcome:
         """What one answer comes to."""

@@ -87,6 +87,10 @@ class LiveWorkshop:
         """In a thread: the builder blocks while it compiles."""
         return await asyncio.to_thread(self._builder.build, texts, values)
 
+    async def rebuild(self, variant: Variant, texts: Mapping[str, str]) -> None:
+        """What a log tells of, under its name; in a thread."""
+        await asyncio.to_thread(self._builder.rebuild, variant, texts)
+
     async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
         """Queue it and wait."""
         return await settled(self.evaluator, candidate, plan)

@@ -72,8 +72,9 @@ class Journal:
                 self.next = max(self.next, event.n + 1)
                 self._proposals[event.kernel] += event.round == 0
             case Reply():
-                self.spent += Spending(event.answer.cost_usd, event.answer.usage.total)
+                answer = event.answer
+                self.spent += Spending(answer.cost_usd, answer.usage.total + answer.lost_tokens)
             case Failed():
-                self.spent += Spending(event.cost_usd)
+                self.spent += Spending(event.cost_usd, event.tokens)
             case PromptBlock():
                 self._blocks.add(event.id)

@@ -12,8 +12,8 @@ import msgspec
 
 from r3cc.errors import R3Error
 from r3cc.remix.events import AnyEvent, Build, Failed, Learnt, Reply, Request, Source, Tuned, Verdict
-from r3cc.remix.loop.cascade import Workshop, build_key
-from r3cc.remix.model import Built, Rejection, SourceKernel
+from r3cc.remix.loop.cascade import LiveWorkshop, build_key
+from r3cc.remix.model import Built, Rejection, SourceKernel, Variant
 from r3cc.replay.events import Answer as Judged
 from r3cc.replay.events import Final
 from r3cc.replay.model import Candidate, Evaluation, TimingPlan
@@ -143,18 +143,18 @@ def adopted(script: Sequence[AnyEvent], sources: Sequence[SourceKernel]) -> tupl
 class RememberingWorkshop:
     """Answers from memories, and asks the live workshop for the rest."""
 
-    def __init__(self, memories: Sequence[Memory], live: Workshop) -> None:
+    def __init__(self, memories: Sequence[Memory], live: LiveWorkshop) -> None:
         self._memories = memories
         self._live = live
-        self._remembered: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {}
-        """Rewrites that were not built here, by variant."""
+        self._remembered: dict[str, tuple[Variant, Mapping[str, str]]] = {}
+        """Rewrites that were not built here, by the id of their variant."""
 
     async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
         """What is known of a rewrite, else a new build."""
         for memory in self._memories:
             if (known := memory.built(texts, values)) is not None:
                 if isinstance(known, Built):
-                    self._remembered[known.variant.id] = texts, values
+                    self._remembered[known.variant.id] = known.variant, texts
                 return known
         return await self._live.build(texts, values)
 
@@ -164,5 +164,5 @@ class RememberingWorkshop:
             if (known := memory.evaluation(stage, candidate)) is not None:
                 return known
         if (rewrite := self._remembered.pop(candidate.variant or "", None)) is not None:
-            await self._live.build(*rewrite)
+            await self._live.rebuild(*rewrite)
         return await self._live.evaluate(stage, candidate, plan)

@@ -24,6 +24,7 @@ from r3cc.remix.events import Verdict
 from r3cc.remix.model import Block, Prompt, Region, Rejection, SourceKernel
 from r3cc.remix.prompts.occupancy import occupancy
 from r3cc.remix.sheet import Sheet
+from r3cc.replay.sensitivity import LARGEST_NUDGE, MARGIN
 
 if TYPE_CHECKING:
     import jinja2
@@ -47,7 +48,7 @@ class Layout:
         self._texts = {region.name: region.text for region in source.regions}
         self._templates = _environment()
         self._stable = (
-            Block("system", self._text("system", numerics=sheet.numerics), cached=True),
+            Block("system", self._text("system", sheet=sheet, margin=f"{MARGIN:g}", nudge=LARGEST_NUDGE), cached=True),
             Block("kernel", self._text("kernel", sheet=sheet, regions=source.regions), cached=True),
         )
 

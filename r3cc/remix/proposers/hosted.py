@@ -112,14 +112,17 @@ class HostedProposer:
         gathered = _Gathered(prompt, self.hosted)
         stream = self._wire.stream(prompt, left_s)
         try:
-            return await self._gather(stream, gathered, left_s * self._patience.first_piece)
+            async with asyncio.timeout(left_s):
+                return await self._gather(stream, gathered, left_s * self._patience.first_piece)
         except ProposerError as error:
             failure = error
+        except TimeoutError:
+            failure = ProposerError(FailureKind.DEADLINE, "no whole answer before the deadline")
         except Exception as error:  # whatever an SDK throws is an event of the search, not its end
             failure = self._wire.failure(error)
         finally:
             await _close(stream)
-        failure.cost_usd = gathered.lost_usd()
+        failure.cost_usd, failure.tokens = gathered.lost()
         raise failure  # outside of the handlers: the SDK's exception, which holds the request, stays behind
 
     async def _gather(self, stream: AsyncIterator[Piece], gathered: _Gathered, wait_s: float) -> Answer:
@@ -169,13 +172,13 @@ class _Gathered:
             request_id=self._last.request_id or "",
         )
 
-    def lost_usd(self) -> float:
-        """What an attempt that broke off costs: nothing before the provider began to answer."""
-        if (self._last == Piece() and not self._parts) or self._hosted.price is None:
-            return 0.0
+    def lost(self) -> tuple[float, int]:
+        """What an attempt that broke off costs (US dollars, tokens): nothing before the provider began to answer."""
+        if self._last == Piece() and not self._parts:
+            return 0.0, 0
         known, guessed = self._last.usage, estimated_usage(self._prompt.text, "".join(self._parts))
         usage = guessed if known is None else msgspec.structs.replace(known, output=max(known.output, guessed.output))
-        return self._hosted.price.cost_usd(usage)
+        return (self._hosted.price.cost_usd(usage) if self._hosted.price else 0.0), usage.total
 
 
 async def _next(stream: AsyncIterator[Piece], wait_s: float) -> Piece | None:

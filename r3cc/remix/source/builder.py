@@ -70,6 +70,15 @@ class StoreSourceBuilder:
             return failure(compiled.run, placed)
         return self._checked(compiled.module, source_hash(full), chosen)
 
+    def rebuild(self, variant: Variant, texts: Texts) -> None:
+        """Build again what a log tells of, under its name; nothing is kept where the kernel's code is another one."""
+        built = self.build(texts, variant.parameters)
+        if isinstance(built, Rejection) or built.variant.ir_hash != variant.ir_hash:
+            return
+        here, there = variant_paths(self._store, built.variant.id), variant_paths(self._store, variant.id)
+        for source, copy in zip(here, there, strict=True):
+            write_whole(copy, source.read_bytes())
+
     def _checked(self, module: CapturedModule, source: str, chosen: Mapping[str, str]) -> Built | Rejection:
         name = self._kernel.name
         if wrong := check_kernel(name, self._module.info, module.info):

@@ -66,6 +66,7 @@ def test_a_transcript_repeats_a_search_to_the_byte(tmp_path: Path) -> None:
         )
         assert repeated.archives == first.archives
         assert not world.builds, "a transcript's builds are not repeated"
+        assert set(world.rebuilt) == {repeated.of(Result)[0].candidate.variant}, "but the winner's"
         assert not repeated.of(Failed)
         (one,), (other,) = first.of(Result), repeated.of(Result)
         assert (one.n, one.candidate, one.speedup, one.regions) == (
@@ -271,6 +272,24 @@ def test_no_call_goes_out_that_could_cost_more_than_is_left(tmp_path: Path) -> N
     spent = sum(reply.answer.cost_usd for reply in ran.of(Reply))
     assert 0.5 < spent <= 1.0
     assert ran.of(Stop)[0].reason == "cost"
+
+
+def test_tokens_of_lost_answers_count_against_the_cap(tmp_path: Path) -> None:
+    def spoil(prompt: Prompt) -> ProposerError:
+        return ProposerError(FailureKind.DEADLINE, "broke off", tokens=6000)
+
+    ran = search(
+        tmp_path / "log", [Scribe(spoil=spoil)], allowed=Allowed(proposals=None, max_tokens=30_000, concurrency=1)
+    )
+    assert 20_000 < sum(failed.tokens for failed in ran.of(Failed)) <= 30_000
+    assert ran.of(Stop)[0].reason == "cost"
+
+
+def test_nothing_is_mended_after_the_time(tmp_path: Path) -> None:
+    scribe = Scribe(spoil=lambda prompt: GARBAGE[0], latency=lambda: 0.6)
+    ran = search(tmp_path / "log", [scribe], allowed=Allowed(proposals=None, time_s=0.4))
+    assert ran.of(Verdict)
+    assert {request.round for request in ran.of(Request)} == {0}
 
 
 def test_the_time_is_over(tmp_path: Path) -> None:

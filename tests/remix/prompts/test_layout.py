@@ -54,6 +54,16 @@ def test_the_order_of_blocks_and_their_breakpoints() -> None:
     assert sum(block.cached for block in found.blocks) <= 4, "providers take four"
 
 
+@pytest.mark.parametrize("granted", [True, False])
+def test_the_rules_say_what_holds_where_results_cancel(granted: bool) -> None:
+    found = Layout(msgspec.structs.replace(sheet(), grants_rounding=granted), SOURCE, 1000, {})
+    drawn = Sibling("improve")
+    rules = found.prompt(state(0), Draw(0, None, (drawn,)), drawn, 0).blocks[0].text
+    assert ("4 times what it moves when the original runs on inputs" in rules) is granted
+    assert ("must be 0" in rules) is not granted
+    assert [line[:2] for line in rules.splitlines()[-8:]] == [f"{number}." for number in range(1, 9)]
+
+
 def test_elites_grow_at_their_end_and_by_epochs() -> None:
     texts = [dict(zip(names(p), (b.text for b in p.blocks), strict=True)) for p in (prompt(state(n)) for n in range(7))]
     assert "elites" not in texts[0] and "elites" not in texts[1]

@@ -184,6 +184,14 @@ def test_lost_attempts_are_charged_and_bounded(provider: str, server: FakeServer
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
+def test_an_answer_that_is_cut_by_the_deadline_is_charged(provider: str, server: FakeServer) -> None:
+    server.script = deque([Fault.STALL_MID_STREAM] * 9)
+    error = failure(proposer(provider, server), 0.7)
+    assert error.kind is FailureKind.DEADLINE
+    assert error.cost_usd > 0.0 and error.tokens > 100
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
 def test_worst_cost_is_an_upper_bound(provider: str, server: FakeServer) -> None:
     asked = proposer(provider, server)
     server.answer = lambda text: "x" * 3500

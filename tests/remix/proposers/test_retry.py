@@ -40,8 +40,8 @@ def ask(
     return asyncio.run(ask_until(scripted(outcomes), deadline_s, breaker or CircuitBreaker()))  # type: ignore[arg-type]
 
 
-def error(kind: FailureKind, retry_after: float | None = None, cost: float = 0.0) -> ProposerError:
-    return ProposerError(kind, "no", retry_after, cost)
+def error(kind: FailureKind, retry_after: float | None = None, cost: float = 0.0, tokens: int = 0) -> ProposerError:
+    return ProposerError(kind, "no", retry_after, cost, tokens)
 
 
 GOOD = Answer("text", "m", cost_usd=1.0)
@@ -53,8 +53,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_passing_failures_are_asked_again_and_paid() -> None:
-    answer = ask([error(FailureKind.OVERLOADED), error(FailureKind.INVALID, cost=0.5), GOOD])
-    assert answer.text == "text" and answer.cost_usd == 1.5
+    answer = ask([error(FailureKind.OVERLOADED), error(FailureKind.INVALID, cost=0.5, tokens=70), GOOD])
+    assert answer.text == "text" and answer.cost_usd == 1.5 and answer.lost_tokens == 70
 
 
 def test_lasting_failures_are_not_asked_again() -> None:
@@ -78,18 +78,20 @@ def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     assert caught.value.retry_after_s == pytest.approx(60.0)
 
 
-def test_at_most_two_paid_attempts_are_lost() -> None:
-    lost = error(FailureKind.INVALID, cost=0.5)
+@pytest.mark.parametrize("cost", [0.5, 0.0])
+def test_at_most_two_paid_attempts_are_lost(cost: float) -> None:
+    """Tokens of a server that is free count as well."""
     with pytest.raises(ProposerError) as caught:
-        ask([lost, error(FailureKind.INVALID, cost=0.5), GOOD])
-    assert caught.value.cost_usd == 1.0
+        ask([*(error(FailureKind.INVALID, cost=cost, tokens=30) for _ in range(2)), GOOD])
+    assert (caught.value.cost_usd, caught.value.tokens) == (2 * cost, 60)
 
 
-def test_an_attempt_that_hangs_ends_at_the_deadline() -> None:
+def test_an_attempt_that_hangs_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang(left_s: float) -> Answer:
         await asyncio.sleep(60)
         return GOOD
 
+    monkeypatch.setattr(retry, "OVERTIME_S", 0.0)
     with pytest.raises(ProposerError) as caught:
         asyncio.run(ask_until(hang, 0.2, CircuitBreaker()))
     assert caught.value.kind is FailureKind.DEADLINE

@@ -85,6 +85,17 @@ def test_other_words_have_one_source_hash_and_one_ir_hash(builder):
     assert renamed.source_hash != original.source_hash and renamed.ir_hash == original.ir_hash
 
 
+def test_what_a_log_tells_of_is_kept_under_its_name_if_it_is_the_same_code(builder):
+    opened = builder(PLAIN)
+    text = regions(opened)[PLAIN].text
+    texts = {PLAIN: text.replace("{", "{\n  int unused = 0;", 1)}
+    here = variant_of(opened, texts)
+    for name, ir_hash, kept in (("1" * 16, here.ir_hash, True), ("2" * 16, "of other code", False)):
+        opened.rebuild(msgspec.structs.replace(here, id=name, ir_hash=ir_hash), texts)
+        bitcode, info = variant_paths(opened._store, name)
+        assert (bitcode.is_file(), info.is_file()) == (kept, kept)
+
+
 def test_functions_in_headers_can_be_rewritten_together_with_the_kernel(builder):
     opened = builder(PLAIN)
     found = regions(opened)
