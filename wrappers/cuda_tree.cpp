@@ -52,6 +52,13 @@ std::string treeOfNvcc() {
              : "";
 }
 
+/// The folder of links to a toolkit that this program stands in as its nvcc.
+std::string treeAroundNvcc() {
+  std::string Called = calledPath();
+  std::string Root = realPath(directoryOf(directoryOf(Called)));
+  return baseName(Called) == "nvcc" && isTree(Root) ? Root : "";
+}
+
 /// The newest toolkit of NVIDIA's Python packages beside this program; then the system's.
 std::vector<std::string> usualPlaces() {
   std::vector<std::string> Places = {treeOfNvcc()};
@@ -75,6 +82,9 @@ Result<CudaTree> findCudaTree(const std::string &Chosen) {
   struct Named {
     std::string by, root;
   };
+  // nvcc itself takes the toolkit that it lies in, whatever the environment says.
+  if (std::string Around = treeAroundNvcc(); Chosen.empty() && !Around.empty())
+    return describe(Around);
   for (const Named &Candidate : {Named{"--cuda-path", Chosen}, Named{"CUDA_HOME", environment("CUDA_HOME")},
                                  Named{"CUDA_PATH", environment("CUDA_PATH")}}) {
     if (Candidate.root.empty())

@@ -19,8 +19,9 @@ struct CudaTree {
   std::string libraries() const;
 };
 
-/// Chosen (from --cuda-path) if it isn't empty, else CUDA_HOME, CUDA_PATH, the nvcc on PATH, NVIDIA's wheels
-/// in the environment that R3 is installed in, /usr/local/cuda. A named tree that isn't one is a problem.
+/// Chosen (from --cuda-path) if it isn't empty, else the tree whose bin/nvcc is a link to this program,
+/// CUDA_HOME, CUDA_PATH, the nvcc on PATH, NVIDIA's wheels in the environment that R3 is installed in,
+/// /usr/local/cuda. A named tree that isn't one is a problem.
 Result<CudaTree> findCudaTree(const std::string &Chosen);
 
 } // namespace r3

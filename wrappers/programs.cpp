@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -62,6 +63,11 @@ std::string ownPath() {
   char Path[PATH_MAX];
   ssize_t Size = readlink("/proc/self/exe", Path, sizeof Path);
   return Size > 0 ? std::string(Path, Size) : std::string();
+}
+
+std::string calledPath() {
+  auto Path = reinterpret_cast<const char *>(getauxval(AT_EXECFN));
+  return Path ? Path : "";
 }
 
 std::string prefix() {

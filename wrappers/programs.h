@@ -25,6 +25,8 @@ std::string realPath(const std::string &Path);
 
 /// The path of this wrapper's own program file, links resolved.
 std::string ownPath();
+/// The path by which this program was started, links not resolved.
+std::string calledPath();
 /// The prefix that R3 is installed under: R3_PREFIX, else the wrapper's own folder's parent.
 std::string prefix();
 /// A file under lib/r3cc of that prefix.
