@@ -40,7 +40,7 @@ from r3cc.tune.kernel_run import KernelRun
 from r3cc.tune.kernel_search import KernelSearch
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
-from r3cc.tune.search import noise_of
+from r3cc.tune.search import noise_of, registers_of
 from r3cc.tune.side_by_side import Rounds
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent
@@ -169,11 +169,12 @@ def search(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     proposer: Proposer
-    first: tuple[Genotype, ...]
+    first: tuple[Genotype, ...] = ()
     if arm == "r3":
-        proposer, first = r3_proposer(subject.space, seed, evaluator.width), (Genotype(),)
+        proposer = r3_proposer(subject.space, seed, evaluator.width, registers_of(baseline))
+        first = (Genotype(),)
     else:
-        proposer, first = RandomProposer(subject.space, seed), ()
+        proposer = RandomProposer(subject.space, seed)
     state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first)
     with EventLog(folder / "events.jsonl") as log:
         journal = Curve(log)

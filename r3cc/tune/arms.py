@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from r3cc.tune.blocks import dimensions
+import msgspec
+
+from r3cc.tune.blocks import dimensions, volume
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.launch_optimizer import LaunchOptimizer, Setting
 from r3cc.tune.library import first_edits
 from r3cc.tune.mutation import EditSampler
+from r3cc.tune.register_bounds import MAXNREG, MAXNTID, MINCTASM, bound, distinct, place
 from r3cc.tune.space import Space
+from r3cc.tune.specialisation import PREFIX
 
 if TYPE_CHECKING:
     from r3cc.tune.nevergrad_optimizers import KnobOptimizer, PipelineOptimizer, Told
@@ -32,6 +36,10 @@ class Arm(Protocol):
 
     def part(self, genotype: Genotype) -> object:
         """What this arm varies of a genotype."""
+        ...
+
+    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
+        """The best genotype with this arm's part of another one."""
         ...
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
@@ -66,13 +74,17 @@ class PipelineArm:
         """The edits."""
         return genotype.edits
 
+    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
+        """Its edits beside the best knobs."""
+        return Genotype(donor.edits, best.knobs)
+
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """The edits may become a parent."""
         self._optimizer.adopt(genotype.edits, loss)
 
 
 class KnobArm:
-    """All knobs but those of the launch, by a discrete optimizer."""
+    """All knobs but those of the launch: all constants at once, then what a discrete optimizer asks for."""
 
     name = "knobs"
 
@@ -87,17 +99,21 @@ class KnobArm:
         """Made at first use: its import takes seconds."""
         from r3cc.tune.nevergrad_optimizers import KnobOptimizer
 
-        return KnobOptimizer(self._knobs, self._seed, self._width)
+        constants = tuple((knob.key, knob.values[0]) for knob in self._knobs if knob.key.startswith(PREFIX))
+        return KnobOptimizer(self._knobs, self._seed, self._width, [constants] if constants else [])
 
     def ask(self, best: Genotype) -> Asked:
         """Other values, the launch as it is."""
         told, knobs = self._optimizer.ask()
-        rest = [pair for pair in best.knobs if pair not in self.part(best)]
-        return told, Genotype(best.edits, tuple(sorted((*rest, *knobs))))
+        return told, self.graft(best, Genotype(knobs=knobs))
 
     def part(self, genotype: Genotype) -> Knobs:
         """All knobs but the launch's."""
         return tuple(pair for pair in genotype.knobs if pair[0] in self._keys)
+
+    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
+        """Its values beside the best launch."""
+        return with_knobs(best, self._keys, self.part(donor))
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """Go on from there, if it is the best."""
@@ -109,11 +125,22 @@ class LaunchArm:
 
     name = "launch"
 
-    def __init__(self, knobs: Sequence[Knob], seed: int) -> None:
+    def __init__(self, knobs: Sequence[Knob], seed: int, registers: int | None = None) -> None:
+        """``registers``: of the baseline; with them, those that a bound leaves tell what it does."""
         block = next((knob for knob in knobs if knob.key == BLOCK), Knob(BLOCK, Scope.KERNEL, (), "", recorded="1,1,1"))
-        self._knobs = (block, *(knob for knob in knobs if knob.key != BLOCK))
+        self._keys = {BLOCK, *(knob.key for knob in knobs)}
+        others = [knob for knob in knobs if knob.key != BLOCK]
+        bounding = next((knob for knob in others if knob.key == MAXNREG), None)
+        self._registers = registers if bounding else None
+        counts: list[int] = []
+        if registers and bounding:
+            values = distinct(bounding.values, registers)
+            counts = [registers, *(min(int(value), registers) for value in values)]
+            others = [knob for knob in others if knob.key not in (MAXNREG, MAXNTID, MINCTASM)]
+            others.insert(0, msgspec.structs.replace(bounding, values=values))
+        self._knobs = (block, *others)
         shapes = [dimensions(text) for text in (block.recorded, *block.values)]
-        self._optimizer = LaunchOptimizer(shapes, [knob.values for knob in self._knobs[1:]], seed)
+        self._optimizer = LaunchOptimizer(shapes, [knob.values for knob in others], seed, counts)
 
     def ask(self, best: Genotype) -> Asked | None:
         """Another setting, the rest as it is."""
@@ -121,13 +148,16 @@ class LaunchArm:
         if setting is None:
             return None
         chosen = [(knob.key, knob.values[at - 1]) for knob, at in zip(self._knobs, setting, strict=True) if at]
-        rest = [pair for pair in best.knobs if pair not in self.part(best)]
-        return (lambda loss: self._optimizer.tell(setting, loss)), Genotype(best.edits, tuple(sorted((*rest, *chosen))))
+        donor = Genotype(knobs=tuple(chosen))
+        return (lambda loss: self._optimizer.tell(setting, loss)), self.graft(best, donor)
 
     def part(self, genotype: Genotype) -> Knobs:
         """The block, and the knobs that go with it."""
-        keys = {knob.key for knob in self._knobs}
-        return tuple(pair for pair in genotype.knobs if pair[0] in keys)
+        return tuple(pair for pair in genotype.knobs if pair[0] in self._keys)
+
+    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
+        """Its launch beside the best of the rest."""
+        return with_knobs(best, self._keys, self.part(donor))
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """One more measured setting."""
@@ -135,14 +165,25 @@ class LaunchArm:
 
     def _setting(self, genotype: Genotype) -> Setting:
         given = dict(genotype.knobs)
-        return tuple(
-            knob.values.index(given[knob.key]) + 1 if given.get(knob.key) in knob.values else 0 for knob in self._knobs
-        )
+        return tuple(self._place(knob, given) for knob in self._knobs)
+
+    def _place(self, knob: Knob, given: Mapping[str, str]) -> int:
+        """Where a knob's value stands, from 1; 0 for the recorded one."""
+        if knob.key == MAXNREG and self._registers:
+            threads = volume(dimensions(given.get(BLOCK, self._knobs[0].recorded)))
+            return place(bound(given, threads), knob.values, self._registers)
+        return knob.values.index(given[knob.key]) + 1 if given.get(knob.key) in knob.values else 0
 
 
-def arms_of(knobs: Sequence[Knob], seed: int, width: int) -> tuple[Arm, ...]:
+def with_knobs(best: Genotype, keys: Collection[str], values: Knobs) -> Genotype:
+    """The best genotype with these values of the knobs of these keys."""
+    rest = [pair for pair in best.knobs if pair[0] not in keys]
+    return Genotype(best.edits, tuple(sorted((*rest, *values))))
+
+
+def arms_of(knobs: Sequence[Knob], seed: int, width: int, registers: int | None = None) -> tuple[Arm, ...]:
     """The arms that these knobs need: the block shape is one of the launch where its recorded value is known."""
     launch = [knob for knob in knobs if knob.with_block or (knob.key == BLOCK and knob.recorded)]
     others = [knob for knob in knobs if knob not in launch]
-    arms: list[Arm] = [LaunchArm(launch, seed)] if launch else []
+    arms: list[Arm] = [LaunchArm(launch, seed, registers)] if launch else []
     return (*arms, *([KnobArm(others, seed, width)] if others else []))

@@ -13,14 +13,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from r3cc.store.model import Dim3
-
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-"""Settings, one a row: a block by its place among the shapes, then each knob's value by its place among the values; 0
-is the recorded."""
+from r3cc.tune.covariance import Array, Numbers, smooth
+from r3cc.tune.register_model import RegisterModel
 
 WARP_BITS = 5
 USUAL_BITS = 7.8
@@ -51,20 +47,27 @@ NOISE = 0.02
 class LaunchModel:
     """Means, variances and covariances of settings' losses, the recorded one's being 0."""
 
-    def __init__(self, shapes: Sequence[Dim3], values: Sequence[Sequence[str]]) -> None:
-        """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one."""
+    def __init__(self, shapes: Sequence[Dim3], values: Sequence[Sequence[str]], registers: Sequence[int] = ()) -> None:
+        """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one.
+
+        ``registers``: where the first knob bounds them, a thread's with each of its values, the recorded one first.
+        """
         self._blocks = _Blocks(shapes)
-        self._alike = [_alike(each) for each in values]
+        self._registers = RegisterModel(shapes, registers) if registers else None
+        self._first = 2 if registers else 1
+        """Place of the first knob whose values are no more than words or numbers."""
+        self._alike = [_alike(each) for each in values[self._first - 1 :]]
 
     def mean(self, settings: Numbers) -> Array:
         """Of each setting."""
-        return self._blocks.mean[settings[:, 0]]
+        mean: Array = self._blocks.mean[settings[:, 0]]
+        return mean if self._registers is None else mean + self._registers.mean(settings)
 
     def variance(self, settings: Numbers) -> Array:
         """Of each setting, without noise."""
         knob = SET**2 + VALUE**2 + BESIDE**2
-        variance: Array = self._blocks.variance[settings[:, 0]] + knob * _set(settings).sum(axis=1)
-        return variance
+        variance: Array = self._blocks.variance[settings[:, 0]] + knob * self._set(settings).sum(axis=1)
+        return variance if self._registers is None else variance + self._registers.variance(settings)
 
     def covariance(self, rows: Numbers, columns: Numbers) -> Array:
         """Of each pair."""
@@ -72,11 +75,17 @@ class LaunchModel:
         blocks = of_rows[0], of_columns[0]
         covariance: Array = self._blocks.covariance[blocks]
         if self._alike:
-            pairs = zip(self._alike, of_rows[1:], of_columns[1:], strict=True)
+            pairs = zip(self._alike, of_rows[self._first :], of_columns[self._first :], strict=True)
             alike = sum(each[row, column] for each, row, column in pairs)
             covariance += alike * (VALUE**2 + BESIDE**2 * self._blocks.smooth[blocks])
-            covariance += SET**2 * (_set(rows) @ _set(columns).T)
+            covariance += SET**2 * (self._set(rows) @ self._set(columns).T)
+        if self._registers is not None:
+            covariance = covariance + self._registers.covariance(rows, columns, self._blocks.smooth[blocks])
         return covariance
+
+    def _set(self, settings: Numbers) -> Array:
+        """1 for each such knob of each setting that has not its recorded value, else 0."""
+        return (settings[:, self._first :] > 0).astype(float)
 
 
 class _Blocks:
@@ -88,7 +97,7 @@ class _Blocks:
         terms -= terms[0]
         others = (np.arange(len(shapes)) > 0).astype(float)
         places = np.concatenate([extents, VOLUME_WEIGHT * extents.sum(axis=1, keepdims=True)], axis=1)
-        self.smooth = _smooth(places, RANGE)
+        self.smooth = smooth(places, RANGE)
         self.mean: Array = terms @ EXPECTED
         self.covariance: Array = (
             (terms * SPREAD**2) @ terms.T + REST**2 * _beside_first(self.smooth) + OFFSET**2 * np.outer(others, others)
@@ -99,12 +108,7 @@ class _Blocks:
 def _alike(values: Sequence[str]) -> Array:
     """How far a knob's values do the same, 0 to 1; the recorded one, which comes first, does nothing."""
     places = np.array([_place(value, number) for number, value in enumerate(values)])[:, None]
-    return np.pad(_smooth(places, VALUE_RANGE), ((1, 0), (1, 0)))
-
-
-def _set(settings: Numbers) -> Array:
-    """1 for each knob of each setting that has not its recorded value, else 0."""
-    return (settings[:, 1:] > 0).astype(float)
+    return np.pad(smooth(places, VALUE_RANGE), ((1, 0), (1, 0)))
 
 
 def _place(value: str, number: int) -> float:
@@ -121,13 +125,6 @@ def _terms(extents: Array) -> Array:
     short_rows = np.maximum(0.0, WARP_BITS - x)
     odd = (np.abs(extents - np.round(extents)) > 1e-9).any(axis=1).astype(float)
     return np.stack([short_rows, (volume - USUAL_BITS) ** 2, volume - x, odd], axis=1)
-
-
-def _smooth(places: Array, reach: float) -> Array:
-    """Matérn's covariance with half-integer order 3/2, between places in a space of doublings."""
-    apart = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=2)) * math.sqrt(3) / reach
-    smooth: Array = (1 + apart) * np.exp(-apart)
-    return smooth
 
 
 def _beside_first(covariance: Array) -> Array:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from r3cc.store.model import Dim3
-from r3cc.tune.launch_model import Array, LaunchModel, Numbers
+from r3cc.tune.covariance import Array, Numbers
+from r3cc.tune.launch_model import LaunchModel
 from r3cc.tune.launch_posterior import Posterior
 
 Setting = tuple[int, ...]
@@ -36,8 +37,17 @@ _BELOW = np.array([(1 + math.erf(distance / math.sqrt(2))) / 2 for distance in _
 class LaunchOptimizer:
     """Asks for settings, each once, until no gain is expected of any."""
 
-    def __init__(self, shapes: Sequence[Dim3], values: Sequence[Sequence[str]] = (), seed: int = 0) -> None:
-        """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one."""
+    def __init__(
+        self,
+        shapes: Sequence[Dim3],
+        values: Sequence[Sequence[str]] = (),
+        seed: int = 0,
+        registers: Sequence[int] = (),
+    ) -> None:
+        """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one.
+
+        ``registers``: where the first knob bounds them, a thread's with each of its values, the recorded one first.
+        """
         self._sizes = (len(shapes), *(1 + len(each) for each in values))
         self._rng = np.random.RandomState(seed)
         self._numbers: dict[Setting, int] = {}
@@ -46,7 +56,7 @@ class LaunchOptimizer:
         self._best_loss = 0.0
         near = self._near(self._best)
         drawn = DRAWN if len(values) else 0
-        self._posterior = Posterior(LaunchModel(shapes, values), len(self._sizes), 2 * len(near) + drawn)
+        self._posterior = Posterior(LaunchModel(shapes, values, registers), len(self._sizes), 2 * len(near) + drawn)
         self._near_best = len(near) + np.arange(len(near))
         self._drawn = 2 * len(near) + np.arange(drawn)
         self._known = np.ones(2 * len(near) + drawn, dtype=bool)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from r3cc.tune.launch_model import NOISE, Array, LaunchModel, Numbers
+from r3cc.tune.covariance import Array, Numbers
+from r3cc.tune.launch_model import NOISE, LaunchModel
 
 FIRST_ROWS = 64
 """Rows that there is room for at first."""

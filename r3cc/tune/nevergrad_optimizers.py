@@ -37,26 +37,43 @@ class PipelineOptimizer:
             popsize=POPULATION, offsprings=OFFSPRINGS, recombination_ratio=RECOMBINATION
         )
         self._seeded = _Seeded(strategy, _EditList(sampler), seed, width)
+        self._sampler = sampler
+        self._rng = np.random.RandomState(seed)
+        self._asked = 0
+        self._alone = max(POPULATION, len(first))
+        """How often it can be asked before it is told anything."""
+        self._is_told = False
         for edits in reversed(first):  # what is suggested last is asked first
             self._seeded.suggest(edits)
 
     def ask(self) -> tuple[Told, Edits]:
         """An edit list, and how to tell its loss."""
+        if self._asked >= self._alone and not self._is_told:  # the strategy has nothing to build upon, and raises
+            self._seeded.suggest(self._sampler.sample(self._rng))
+        self._asked += 1
         asked = self._seeded.ask()
-        return (lambda loss: self._seeded.tell(asked, loss)), asked.value
+        return (lambda loss: self._tell(asked, loss)), asked.value
 
     def adopt(self, edits: Edits, loss: float) -> None:
         """Tell the loss of an edit list that was not asked for."""
+        self._is_told = True
         self._seeded.adopt(edits, loss)
+
+    def _tell(self, asked: Any, loss: float) -> None:
+        self._is_told = True
+        self._seeded.tell(asked, loss)
 
 
 class KnobOptimizer:
     """A portfolio of discrete one-plus-one strategies over the knobs, starting from the recorded values."""
 
-    def __init__(self, knobs: Sequence[Knob], seed: int, width: int) -> None:
+    def __init__(self, knobs: Sequence[Knob], seed: int, width: int, first: Sequence[Knobs] = ()) -> None:
+        """``first`` are asked before any others."""
         self._keys = tuple(knob.key for knob in knobs)
         choices = {knob.key: _choice(knob) for knob in knobs}
         self._seeded = _Seeded(ng.optimizers.PortfolioDiscreteOnePlusOne, ng.p.Dict(**choices), seed, width)
+        for values in reversed(first):  # what is suggested last is asked first
+            self._seeded.suggest(self._every(values))
 
     def ask(self) -> tuple[Told, Knobs]:
         """Values of the knobs that differ from the recorded ones, and how to tell their loss."""
@@ -66,8 +83,11 @@ class KnobOptimizer:
 
     def adopt(self, knobs: Knobs, loss: float) -> None:
         """Tell the loss of values that were not asked for."""
+        self._seeded.adopt(self._every(knobs), loss)
+
+    def _every(self, knobs: Knobs) -> dict[str, str | None]:
         given = dict(knobs)
-        self._seeded.adopt({key: given.get(key) for key in self._keys}, loss)
+        return {key: given.get(key) for key in self._keys}
 
 
 def _choice(knob: Knob) -> Any:

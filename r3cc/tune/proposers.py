@@ -7,12 +7,13 @@ is how a search continues after an interruption.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
 
-from r3cc.tune.arms import Arm, PipelineArm, arms_of
+from r3cc.tune.arms import Arm, Asked, PipelineArm, arms_of
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import Knob
 from r3cc.tune.mutation import EditSampler
@@ -21,10 +22,12 @@ from r3cc.tune.space import Space
 if TYPE_CHECKING:
     from r3cc.tune.nevergrad_optimizers import Told
 
-OPENING = {"launch": 12}
+OPENING = {"launch": 20}
 """Turns that an arm has before the others have theirs: the launch's settings are the likeliest to matter."""
 TURNS = {"launch": 6, "pipeline": 6, "knobs": 4}
 """How often each arm has its turn beside the others."""
+WORTH = 0.003
+"""Gain for which a part that was measured beside others is measured beside the best."""
 STUBBORN = 6
 """Repeated candidates in a row after which another arm gets the turn."""
 
@@ -82,18 +85,30 @@ class ArmProposer:
         self._open: dict[int, _Context] = {}
         self._asked = dict.fromkeys(self._arms, 0)
         self._stubborn = 0
+        self._tried = {self._best}
+        self._found: dict[str, dict[object, tuple[float, Genotype]]] = {name: {} for name in self._arms}
+        """Of each arm: its parts, as they were measured last, and where."""
 
     def ask(self) -> Suggestion | None:
         """The next genotype, of the arm whose turn it is or, where that expects nothing, of the next."""
         for name in self._turns():
-            asked = self._arms[name].ask(self._best)
+            asked = self._again(name) or self._arms[name].ask(self._best)
             if asked is not None:
                 told, genotype = asked
                 ticket = sum(self._asked.values())
                 self._asked[name] += 1
                 self._open[ticket] = _Context(name, told, genotype, dict(self._parts))
+                self._tried.add(genotype)
                 return Suggestion(genotype, name, ticket)
         return None
+
+    def _again(self, name: str) -> Asked | None:
+        """An arm's part that was better than the best's, beside other parts, now beside the best's."""
+        arm = self._arms[name]
+        better = [pair for pair in self._found[name].values() if pair[0] < self._parts[name] - WORTH]
+        ranked = [arm.graft(self._best, donor) for _, donor in sorted(better, key=lambda pair: pair[0])]
+        genotype = next((each for each in ranked if each not in self._tried), None)
+        return None if genotype is None else (partial(arm.adopt, genotype), genotype)
 
     def tell(self, ticket: int, loss: float, repeated: bool = False) -> None:
         """Tell the arm that asked, and keep the best."""
@@ -101,6 +116,8 @@ class ArmProposer:
         self._stubborn = self._stubborn + 1 if repeated else 0
         part = loss - context.others
         context.told(part)
+        arm = self._arms[context.arm]
+        self._found[context.arm][arm.part(context.genotype)] = part, context.genotype
         if loss < self._best_loss:
             self._best, self._best_loss = context.genotype, loss
             self._parts = {**context.parts, context.arm: part}
@@ -110,6 +127,7 @@ class ArmProposer:
 
         The arms whose parts differ from the best's share what its loss differs by.
         """
+        self._tried.add(genotype)
         changed = [name for name, arm in self._arms.items() if arm.part(genotype) != arm.part(self._best)]
         share = (loss - self._best_loss) / max(len(changed), 1)
         parts = {name: part + share * (name in changed) for name, part in self._parts.items()}
@@ -131,9 +149,9 @@ class ArmProposer:
         return order[skip:] + order[:skip]
 
 
-def r3_proposer(space: Space, seed: int, width: int) -> ArmProposer:
-    """R3's optimizer over a kernel's whole space."""
-    return ArmProposer((PipelineArm(space, seed, width), *arms_of(space.knobs, seed + 1, width)))
+def r3_proposer(space: Space, seed: int, width: int, registers: int | None = None) -> ArmProposer:
+    """R3's optimizer over a kernel's whole space; ``registers`` a thread, of the baseline, where they are known."""
+    return ArmProposer((PipelineArm(space, seed, width), *arms_of(space.knobs, seed + 1, width, registers)))
 
 
 def knob_proposer(knobs: Sequence[Knob], seed: int, width: int) -> ArmProposer:

@@ -69,8 +69,8 @@ class Target(msgspec.Struct, frozen=True):
     """What earlier searches found on similar kernels, asked when the kernel's search begins."""
 
 
-MakeProposer = Callable[[int], tuple[Proposer, Sequence[Genotype]]]
-"""From the evaluations in flight to a new proposer, and what is tried before it is asked."""
+MakeProposer = Callable[[Baseline], tuple[Proposer, Sequence[Genotype]]]
+"""From the judged baseline to a new proposer, and what is tried before it is asked."""
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -308,7 +308,7 @@ class Tuner:
             if judged.status is not Status.OK:
                 self._searches[kernel] = judged
                 return judged
-            proposer, first = subject.proposer(baseline.width)
+            proposer, first = subject.proposer(baseline)
             found = tuple(map(Genotype.of, baseline.library))
             search = KernelSearch(subject.space, proposer, judged, baseline.noise, (*first[:1], *found), first[1:])
             replay(search, self._journal.earlier(kernel))
@@ -373,19 +373,22 @@ class Tuner:
     def _proposer(self, space: Space) -> MakeProposer:
         match self._optimizer:
             case "random":
-                return lambda width: (RandomProposer(space, self._seed), ())
+                return lambda baseline: (RandomProposer(space, self._seed), ())
             case "o3-only":
-                return lambda width: (O3Proposer(), ())
+                return lambda baseline: (O3Proposer(), ())
             case _:
                 # First default<O3> as it is: no search ends below it.
-                return lambda width: (r3_proposer(space, self._seed, width), (Genotype(),))
+                return lambda baseline: (
+                    r3_proposer(space, self._seed, baseline.width, registers_of(baseline.evaluation)),
+                    (Genotype(),),
+                )
 
     def _knob_proposer(self, space: KnobSpace, first: Sequence[Genotype] = ()) -> MakeProposer:
         if self._optimizer == O3_ONLY or not space.knobs:
-            return lambda width: (O3Proposer(), ())
+            return lambda baseline: (O3Proposer(), ())
         if self._optimizer == "random":
-            return lambda width: (RandomKnobProposer(space.knobs, self._seed), ())
-        return lambda width: (knob_proposer(space.knobs, self._seed, width), first)
+            return lambda baseline: (RandomKnobProposer(space.knobs, self._seed), ())
+        return lambda baseline: (knob_proposer(space.knobs, self._seed, baseline.width), first)
 
 
 def noise_of(baseline: Evaluation) -> float:
@@ -394,3 +397,8 @@ def noise_of(baseline: Evaluation) -> float:
     if interval is None or interval.median <= 0:
         return MIN_NOISE
     return max(MIN_NOISE, (interval.high - interval.low) / 2 / interval.median)
+
+
+def registers_of(baseline: Evaluation) -> int | None:
+    """Registers a thread of the baseline's code; None where the device's tool does not tell."""
+    return baseline.resources.get("registers") or None

@@ -1,8 +1,11 @@
 """The arms of R3's optimizer."""
 
-from r3cc.tune.arms import PipelineArm
+from r3cc.tune.arms import PipelineArm, with_knobs
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.library import first_edits
+from r3cc.tune.mutation import EditSampler
+from r3cc.tune.nevergrad_optimizers import POPULATION, PipelineOptimizer
+from r3cc.tune.proposers import ArmProposer
 from tests.tune.synthetic import space
 
 BEST = Genotype((), (("block", "64,1,1"),))
@@ -30,3 +33,58 @@ def test_what_a_known_edit_gains_is_built_upon() -> None:
         asked.append(set(known) <= set(genotype.edits))
         told(-1.0 if asked[-1] else 0.5)
     assert sum(asked[40:]) > 10
+
+
+def test_more_edits_are_asked_for_than_there_are_known_ones_before_any_is_told() -> None:
+    known = first_edits(space()) * POPULATION
+    assert len(known) >= POPULATION
+    optimizer = PipelineOptimizer(EditSampler(space().base, space().vocabulary), 1, 64, known)
+    asked = [optimizer.ask()[1] for _ in range(len(known) + 20)]
+    assert tuple(asked[: len(known)]) == known
+    assert len(set(asked[len(known) :])) > 10
+
+
+class Listed:
+    """An arm that asks for given values of one knob in their order."""
+
+    def __init__(self, name: str, *values: str) -> None:
+        self.name = name
+        self._left = list(values)
+        self.adopted: list[str] = []
+
+    def ask(self, best: Genotype):
+        return ((lambda loss: None), self.graft(best, _only(self.name, self._left.pop(0)))) if self._left else None
+
+    def part(self, genotype: Genotype) -> object:
+        return dict(genotype.knobs).get(self.name)
+
+    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
+        value = dict(donor.knobs).get(self.name)
+        return with_knobs(best, (self.name,), () if value is None else ((self.name, value),))
+
+    def adopt(self, genotype: Genotype, loss: float) -> None:
+        self.adopted.append(dict(genotype.knobs)[self.name])
+
+
+def _only(key: str, value: str) -> Genotype:
+    return Genotype((), ((key, value),))
+
+
+def test_what_gained_beside_a_poorer_launch_is_tried_beside_the_best() -> None:
+    launch, pipeline = Listed("launch", *"abcdefghijklmnopqrstuvwxyz"), Listed("pipeline", "idle", "good", "bad")
+    proposer = ArmProposer([launch, pipeline])
+    gains = {"z": -0.3, "good": -0.1, "bad": 0.2}
+    late, seen = [], []
+    while (suggestion := proposer.ask()) is not None:
+        seen.append(suggestion.genotype)
+        values = dict(suggestion.genotype.knobs).values()
+        if "good" in values and "z" not in values:
+            late.append(suggestion.ticket)  # by the time of its answer the launch is another
+            continue
+        proposer.tell(suggestion.ticket, sum(gains.get(value, 0.0) for value in values))
+        if "z" in values and late:
+            proposer.tell(late.pop(), gains["good"])
+    together = Genotype((), (("launch", "z"), ("pipeline", "good")))
+    assert seen.count(together) == 1
+    assert pipeline.adopted == ["good"]
+    assert Genotype((), (("launch", "z"), ("pipeline", "bad"))) not in seen

@@ -14,6 +14,7 @@ from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, Knob, Scope
 from r3cc.tune.launch_optimizer import LaunchOptimizer
 from r3cc.tune.proposers import OPENING, TURNS, ArmProposer
+from r3cc.tune.register_bounds import distinct
 from tests.tune.synthetic import describe
 
 PLANE = Shape(grid=(256, 256, 1), block=(16, 16, 1))
@@ -192,6 +193,33 @@ def test_settings_that_act_together_are_found_in_fewer_evaluations_than_at_rando
     assert statistics.fmean(ours) < statistics.fmean(control) * 0.8
 
 
+def asked_until_best(need, seed, values, counts):
+    """Evaluations until within 1 % of the best block and cap of a kernel whose baseline takes what it needs."""
+    first = resident(need, need, 128, None, None)
+
+    def loss(threads, cap):
+        return min(math.log(resident(need, need, threads, cap, None) / first), 1.0)
+
+    best = min(loss(threads, cap) for threads in THREADS for cap in (None, *map(int, CAPS)))
+    optimizer = LaunchOptimizer([(threads, 1, 1) for threads in THREADS], [values], seed, counts)
+    for number in itertools.count(1):
+        setting = optimizer.ask()
+        assert setting is not None, "it never gives up before it is near"
+        found = loss(THREADS[setting[0]], (None, *map(int, values))[setting[1]])
+        if found <= best + 0.01:
+            return number
+        optimizer.tell(setting, found)
+
+
+def test_where_the_baselines_registers_are_known_the_best_is_found_sooner():
+    blind, knowing = [], []
+    for need, seed in itertools.product((66, 90, 110, 130, 160), range(3)):
+        values = distinct(CAPS, need)
+        blind.append(asked_until_best(need, seed, CAPS, ()))
+        knowing.append(asked_until_best(need, seed, values, [need, *(min(need, int(each)) for each in values)]))
+    assert statistics.fmean(knowing) < statistics.fmean(blind)
+
+
 def test_the_launch_is_an_arm_of_its_own():
     knobs = (
         Knob("maxnreg", Scope.KERNEL, ("32", "64"), "", with_block=True),
@@ -234,6 +262,9 @@ class Listening:
 
     def part(self, genotype):
         return dict(genotype.knobs).get(self.key)
+
+    def graft(self, best, donor):
+        return Genotype((), tuple(sorted({**dict(best.knobs), **dict(donor.knobs)}.items())))
 
     def adopt(self, genotype, loss):
         self.told.append(loss)

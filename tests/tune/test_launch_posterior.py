@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from r3cc.tune.launch_model import NOISE, LaunchModel, Numbers
+from r3cc.tune.covariance import Numbers
+from r3cc.tune.launch_model import NOISE, LaunchModel
 from r3cc.tune.launch_posterior import DOUBT, FIRST_ROWS, LEAST_SCALE, Posterior
 
 SHAPES = [(128, 1, 1), *((x, y, 1) for x in (8, 32, 48, 64, 256) for y in (1, 2, 4))]
