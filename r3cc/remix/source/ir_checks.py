@@ -69,6 +69,11 @@ def check_generality(original: IrFacts, variant: IrFacts, parameters: Sequence[M
         name = parameters[at].get("name") or f"number {at}"
         why = "the value that was recorded is not the only one"
         return _abi("ignored_parameter", f"The kernel no longer looks at its integer parameter {name}: {why}.")
+    for at, offset in original.structs.missing(variant.structs)[:1]:
+        name = parameters[at].get("name") or f"number {at}"
+        why = "the value that was recorded is not the only one"
+        message = f"The kernel no longer looks at the integer that holds byte {offset} of its parameter {name}: {why}."
+        return _abi("ignored_parameter", message)
     if original.reads_block_size and not variant.reads_block_size:
         why = "the recorded size is not the only one"
         return _abi("assumed_block", f"The kernel no longer looks at blockDim, as the original does: {why}.")

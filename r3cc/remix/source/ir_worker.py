@@ -12,7 +12,7 @@ from r3cc.farm.process import Failed, open_line
 from r3cc.llvm import Passes
 from r3cc.remix import artefact
 from r3cc.remix.artefact import Artefact
-from r3cc.remix.source.integers import integers_used
+from r3cc.remix.source.integers import StructReads, integers_used, struct_reads
 
 MODULE = "r3cc.remix.source.ir_worker"
 OPTIMISED = "default<O3>"
@@ -44,6 +44,7 @@ class IrFacts(msgspec.Struct, frozen=True):
     reads_block_size: bool
     integers: frozenset[int]
     """Positions of the integer parameters that its results depend on."""
+    structs: StructReads
     artefact: Artefact
 
 
@@ -76,5 +77,6 @@ def _inspect(passes: Passes, request: Inspect) -> IrFacts:
         max_threads=described.max_threads,
         reads_block_size=described.reads_block_size,
         integers=integers_used(optimised, request.kernel),
+        structs=struct_reads(optimised, request.kernel),
         artefact=artefact.read(optimised, request.kernel),
     )

@@ -19,11 +19,22 @@ _READS_FILES = frozenset(
 )
 _PREPROCESSOR = frozenset({"_Pragma", "__pragma", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__"})
 _CALLS_FOR_MORE = frozenset({"malloc", "free", "new", "delete", "cudaMalloc", "cudaFree", "cudaLaunchDevice"})
+_HIDDEN_ATTRIBUTES = frozenset({"__location__", "__annotate__", "__declspec"})
+"""What CUDA's headers make attributes of; ``__location__(host)`` is ``__host__``."""
+_ATTRIBUTES = frozenset(
+    {
+        *("aligned", "align", "always_inline", "noinline", "flatten", "hot", "cold", "pure", "const", "nothrow"),
+        *("unused", "maybe_unused", "nodiscard", "noreturn", "packed", "may_alias", "assume", "assume_aligned"),
+        *("likely", "unlikely", "fallthrough", "vector_size", "ext_vector_type", "gnu", "clang"),
+    }
+)
+"""Those that are of the code alone: not what it is called, where it lies, or who runs it."""
 _REASONS = (
     (_ASSEMBLY, "inline_assembly", "inline assembly is not allowed; use the language and CUDA's intrinsics"),
     (_READS_FILES, "reads_files", "a kernel must not look at files or at its own name"),
     (_PREPROCESSOR, "preprocessor", "the preprocessor is not to be used this way; write `#pragma unroll` plainly"),
     (_CALLS_FOR_MORE, "allocation", "device-side allocation and launches are not allowed"),
+    (_HIDDEN_ATTRIBUTES, "attribute", "write `__device__` and the like plainly"),
 )
 """Words, the reason to count, and why they are not allowed."""
 
@@ -52,6 +63,7 @@ def check_text(name: str, text: str, original: str) -> Rejection | None:
         or _check_conditions(name, found, known)
         or _check_balance(name, found)
         or check_declarations(name, found, known)
+        or _check_attributes(name, found, known)
     )
 
 
@@ -74,6 +86,30 @@ def _check_tokens(name: str, found: Sequence[Token], known: Sequence[Token]) -> 
                 if allowed[token.text] < 0:
                     return _rejection(reason, f"'{name}' uses `{token.text}`: {why}.")
     return None
+
+
+def _check_attributes(name: str, found: Sequence[Token], known: Sequence[Token]) -> Rejection | None:
+    own = {*_attribute_words(known)}
+    for word in _attribute_words(found):
+        if word.strip("_") not in _ATTRIBUTES and word not in own:
+            return _rejection("attribute", f"'{name}' has the attribute `{word[:40]}`, which R3 takes in no kernel.")
+    return None
+
+
+def _attribute_words(found: Sequence[Token]) -> Iterator[str]:
+    """Names in ``__attribute__((…))`` and ``[[…]]``, without what is given to them."""
+    opened = 0
+    for at, token in enumerate(found):
+        if opened or _begins_attribute(found, at):
+            opened += (token.text in "([") - (token.text in ")]")
+            if opened == 2 and token.kind is Kind.WORD:
+                yield token.text
+
+
+def _begins_attribute(found: Sequence[Token], at: int) -> bool:
+    if found[at].text == "[":
+        return at + 1 < len(found) and found[at + 1].text == "["
+    return found[at].text == "(" and at > 0 and found[at - 1].text in ("__attribute__", "__attribute")
 
 
 def _words(found: Sequence[Token]) -> Iterator[Token]:

@@ -37,7 +37,7 @@ def recorded() -> MemoryLaunches:
     x, y, a = 1.0 + np.arange(COUNT) / COUNT, np.full(COUNT, 0.5), 3.0
     z, scale, launches = 2.0 * np.sqrt(x), np.array([0.0, 2.0]), np.array([7], np.int32)
     arguments = np.array([COUNT, 0], np.int32).tobytes() + np.array([a]).tobytes()
-    arguments += np.array([X, Y, Z, ORDER], np.uint64).tobytes()
+    arguments += np.array([X, Y, Z, ORDER], np.uint64).tobytes() + np.array([0, 1], np.int32).tobytes()
     order = np.arange(COUNT - 1, -1, -1, dtype=np.int32)
     launch = make_launch(
         [
@@ -52,7 +52,7 @@ def recorded() -> MemoryLaunches:
         grid=(8, 1, 1),
         block=(128, 1, 1),
     )
-    places = ((0, 4), (8, 8), (16, 8), (24, 8), (32, 8), (40, 8))
+    places = ((0, 4), (8, 8), (16, 8), (24, 8), (32, 8), (40, 8), (48, 8))
     source.add(msgspec.structs.replace(launch, parameters=tuple(Parameter(*place) for place in places)))
     return source
 

@@ -5,9 +5,14 @@ __device__ int launches;
 __device__ double notes[1024];
 __constant__ double scale[2];
 
+struct Count {
+  int unused, step;
+};
+
 __device__ double root(double value) { return sqrt(value); }
 
-extern "C" __global__ void relax(int n, double a, const double *x, double *y, double *z, int *order) {
+extern "C" __global__ void relax(int n, double a, const double *x, double *y, double *z, int *order,
+                                 Count count) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
     y[i] = a * x[i] + y[i];
@@ -15,7 +20,7 @@ extern "C" __global__ void relax(int n, double a, const double *x, double *y, do
     order[i] = n - 1 - i;
   }
   if (i == 0)
-    launches += 1;
+    launches += count.step;
 }
 
 extern "C" __global__ void take_notes(double *x) { notes[threadIdx.x] = x[threadIdx.x]; }

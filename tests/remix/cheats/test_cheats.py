@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(
 
 Y = "y[i] = a * x[i] + y[i];"
 Z = "z[i] = scale[1] * root(x[i]);"
-COUNTED = "if (i == 0)\n    launches += 1;"
+COUNTED = "if (i == 0)\n    launches += count.step;"
+UNCOUNTED = COUNTED.replace("i == 0", "i < 0")
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
 CHEATS = {
@@ -40,8 +41,8 @@ CHEATS = {
     "computes half": ([("if (i < n) {", "if (i < n / 2) {")], Stage.CORRECT, "mismatch"),
     "leaves one element out": ([("if (i < n) {", "if (i < n - 1) {")], Stage.CORRECT, "mismatch"),
     "computes one output of two": ([(Y, "")], Stage.CORRECT, "mismatch"),
-    "forgets a variable that it has to count in": ([(COUNTED, "")], Stage.CORRECT, "mismatch"),
-    "writes nothing": ([("if (i < n) {", "if (i > n) {"), (COUNTED, "")], Stage.CORRECT, "mismatch"),
+    "forgets a variable that it has to count in": ([(COUNTED, UNCOUNTED)], Stage.CORRECT, "mismatch"),
+    "writes nothing": ([("if (i < n) {", "if (i > n) {"), (COUNTED, UNCOUNTED)], Stage.CORRECT, "mismatch"),
     # cache by input fingerprint or pointer
     "caches in a variable of its own": (
         [(HEAD, HEAD + " static __device__ const double *seen; if (seen == x) return; seen = x;")],
@@ -119,6 +120,12 @@ CHEATS = {
     "assumes the recorded size": ([(HEAD, "__builtin_assume(n == 1000); " + HEAD)], Stage.ABI, "ignored_parameter"),
     "leaves other sizes undefined": (
         [(HEAD, "if (n != 1000) __builtin_unreachable(); " + HEAD)],
+        Stage.ABI,
+        "ignored_parameter",
+    ),
+    "knows a number in a struct": ([("count.step", "1")], Stage.ABI, "ignored_parameter"),
+    "assumes a number in a struct": (
+        [(HEAD, "__builtin_assume(count.step == 1); " + HEAD)],
         Stage.ABI,
         "ignored_parameter",
     ),
