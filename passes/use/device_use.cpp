@@ -203,15 +203,15 @@ private:
       return; // its launch rule is all there is
     if (UnitOptions && *UnitOptions != Entry.unitOptions)
       return leaveOut(M, Index, "its module-scope values are not those of another tuned kernel of this unit");
-    if (!UnitOptions)
-      askForPtxas(M, Entry, Outcome.notes);
-    UnitOptions = Entry.unitOptions;
-    if (Error E = applyToUnit(Entry, Machine, Outcome.notes))
-      return leaveOut(M, Index, toString(std::move(E)));
     Expected<SmallVector<char, 0>> Code =
         optimiseAlone(Captured.module.bitcode, Outcome, requestFor(Entry, UnitRequest));
     if (!Code)
       return leaveOut(M, Index, toString(Code.takeError()));
+    if (Error E = applyToUnit(Entry, Machine, Outcome.notes)) // not before there is code that needs it
+      return leaveOut(M, Index, toString(std::move(E)));
+    if (!UnitOptions)
+      askForPtxas(M, Entry, Outcome.notes);
+    UnitOptions = Entry.unitOptions;
     Held.hold(M, *M.getFunction(Outcome.name));
     Optimised.push_back({Index, std::move(*Code)});
   }

@@ -13,6 +13,8 @@
 // SHAPE-NEXT: n=1 grid 10,7,1 block 64,4,1 shared 256
 // SHAPE-NEXT: n=1 grid 10,6,1 block 128,4,1 shared 256
 // SHAPE-NEXT: n=9 grid 10,6,1 block 64,4,1 shared 256
+// SHAPE-NEXT: n=4 grid 10,6,2 block 64,4,1 shared 256
+// SHAPE-NEXT: n=5 grid 10,6,1 block 64,4,2 shared 256
 // RUN: %r3 ls --binary %t.program | FileCheck %s --check-prefix=LISTED
 // LISTED: tuned by {{.*}}fill(int, float*) tuned: block 96,2,1
 
@@ -50,4 +52,6 @@ int main() {
   fill<<<dim3(10, 7), block, 256>>>(1, x);
   fill<<<grid, dim3(128, 4), 256>>>(1, x);
   other<<<grid, block, 256>>>(9);
+  fill<<<dim3(10, 6, 2), block, 256>>>(4, x);
+  fill<<<grid, dim3(64, 4, 2), 256>>>(5, x);
 }

@@ -3,9 +3,9 @@
 // DEFINE: %{make} = env R3_PREFIX=%r3_prefix %python %S/../support/make_profile.py
 // DEFINE: %{text} = %python %S/../support/text_section.py
 // RUN: %r3_clangxx %{flags} -fPIC -c %s -o %t.o && ld -shared %t.o -o %t.so
-// RUN: %{make} %t.so %t.json step 'pipeline=default<O2>,function(slsr,loop-unroll<O3;runtime>,instcombine)' maxnreg=40 --ptx %t.step.ptx
+// RUN: %{make} %t.so %t.json step 'pipeline=default<O2>,function(slsr,loop-unroll<O3;runtime>,instcombine)' maxnreg=16 --ptx %t.step.ptx
 // RUN: %{make} %t.so %t.scale.json scale 'pipeline=function(sroa,early-cse,simplifycfg)' --ptx %t.scale.ptx
-// RUN: %{make} %t.so %t.json step 'pipeline=default<O2>,function(slsr,loop-unroll<O3;runtime>,instcombine)' maxnreg=40 scale 'pipeline=function(sroa,early-cse,simplifycfg)'
+// RUN: %{make} %t.so %t.json step 'pipeline=default<O2>,function(slsr,loop-unroll<O3;runtime>,instcombine)' maxnreg=16 scale 'pipeline=function(sroa,early-cse,simplifycfg)'
 // RUN: %clangxx %{flags} --offload-device-only -S %s -o %t.plain.ptx
 // RUN: env R3_USE=%t.json %clangxx %{flags} -fpass-plugin=%r3_plugin --offload-device-only -S %s -o %t.tuned.ptx
 // RUN: %cuda_path/bin/ptxas -arch=sm_90 -O3 %t.plain.ptx -o %t.plain.cubin

@@ -7,6 +7,11 @@
 // RUN: %clangxx %{flags} -O3 --offload-device-only -S %s -o %t.plain.ptx
 // RUN: grep -v '//' %t.work.ptx > %t.left && grep -v '//' %t.tuned.ptx | cmp %t.left -
 // RUN: grep -v '//' %t.plain.ptx | not cmp %t.left -
+// The level alone makes other code.
+// RUN: %{make} %t.so %t.level.json work pipeline='default<O3>' opt-level=0 --ptx %t.level.ptx
+// RUN: env R3_USE=%t.level.json %clangxx %{flags} -O3 -fpass-plugin=%r3_plugin --offload-device-only -S %s -o %t.tuned.ptx
+// RUN: grep -v '//' %t.level.ptx > %t.left && grep -v '//' %t.tuned.ptx | cmp %t.left - && grep -v '//' %t.plain.ptx | not cmp %t.left -
+
 // RUN: %r3_clangxx %{flags} -O3 -fPIC --r3-use=%t.json -c %s -o %t.o && ld -shared %t.o -o %t.so && %r3 ls --binary %t.so | FileCheck %s
 // CHECK: tuned: pipeline, fp-contract=never, mllvm:disable-lsr=1, mllvm:unroll-count=2, opt-level=1, code-generation level 3 of the unit, 1 in the profile: the profile's holds for the whole unit
 

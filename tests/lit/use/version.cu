@@ -33,6 +33,20 @@
 // RULE-NEXT: n=2 grid 7,12,1 block 96,2,1 shared 256 _Z4fillidPf__r3_
 // RULE-NEXT: n=2 grid 10,7,1 block 64,4,1 shared 256 _Z4fillidPf{{$}}
 
+// By a struct, all of it.
+// RUN: %{make} spread pipeline='default<O3>' fixed=0:08000000010000000000000000000040
+// RUN: %{run} | FileCheck %s --check-prefix=STRUCT
+// STRUCT:      n=8 {{.*}} _Z6spread5RangePf__r3_{{[0-9a-f]+$}}
+// STRUCT-NEXT: n=8 {{.*}} _Z6spread5RangePf{{$}}
+// STRUCT-NEXT: n=8 {{.*}} _Z6spread5RangePf{{$}}
+
+// By what the application itself launches.
+// RUN: %{make} fill pipeline='default<O3>' fixed=- fixed-block=64,4,1 fixed-grid=10,6,1
+// RUN: %{run} | FileCheck %s --check-prefix=ASKED
+// ASKED-COUNT-3: grid 10,6,1 block 64,4,1 shared 256 _Z4fillidPf__r3_
+// ASKED:         grid 10,7,1 block 64,4,1 shared 256 _Z4fillidPf{{$}}
+// ASKED:         grid 10,6,1 block 64,5,1 shared 256 _Z4fillidPf{{$}}
+
 // Bounds that the source does not have are those of a version: larger blocks still launch.
 // RUN: %{make} fill pipeline='default<O3>' maxntid=64,4,1 fixed=-
 // RUN: %{run} | FileCheck %s --check-prefix=BOUNDS
@@ -59,6 +73,12 @@
 
 __global__ void fill(int n, double by, float *x) { x[n * thread()] = n * by; }
 
+struct Range {
+  int from, to;
+  double by;
+};
+__global__ void spread(Range of, float *x) { x[of.from * thread() + of.to] = of.by; }
+
 int main() {
   float *x = nullptr;
   dim3 grid(10, 6), block(64, 4);
@@ -69,4 +89,7 @@ int main() {
   fill<<<grid, block, 49152>>>(2, -0.0, x);
   fill<<<grid, block, 49156>>>(2, -0.0, x);
   fill<<<grid, dim3(64, 5), 256>>>(7, -0.0, x);
+  spread<<<grid, block>>>(Range{8, 1, 2.0}, x);
+  spread<<<grid, block>>>(Range{8, 2, 2.0}, x);
+  spread<<<grid, block>>>(Range{8, 1, 4.0}, x);
 }
