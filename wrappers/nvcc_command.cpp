@@ -284,8 +284,10 @@ private:
       return {};
     }
     bool IsCode = startsWith(Flag, "-f") || startsWith(Flag, "-m") || startsWith(Flag, "-O");
-    bool Both =
-        std::any_of(BothSides.begin(), BothSides.end(), [&](string_view P) { return startsWith(Flag, P); });
+    // -fopenmp is about both sides to clang's driver; this one it would hand to the device's compiler, which
+    // refuses it.
+    bool Both = Flag != "-fopenmp-simd" && std::any_of(BothSides.begin(), BothSides.end(),
+                                                       [&](string_view P) { return startsWith(Flag, P); });
     if (isOneOf(Flag, {"-m64", "-rdynamic"}) || !IsCode || Both)
       return {Flag};
     return {"-Xarch_host", Flag};
