@@ -74,9 +74,11 @@ def check_generality(original: IrFacts, variant: IrFacts, parameters: Sequence[M
         why = "the value that was recorded is not the only one"
         message = f"The kernel no longer looks at the integer that holds byte {offset} of its parameter {name}: {why}."
         return _abi("ignored_parameter", message)
+    why = "the recorded size is not the only one"
     if original.reads_block_size and not variant.reads_block_size:
-        why = "the recorded size is not the only one"
         return _abi("assumed_block", f"The kernel no longer looks at blockDim, as the original does: {why}.")
+    if original.reads_grid_size and not variant.reads_grid_size:
+        return _abi("assumed_grid", f"The kernel no longer looks at gridDim, as the original does: {why}.")
     return None
 
 

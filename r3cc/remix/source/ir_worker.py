@@ -17,6 +17,7 @@ from r3cc.remix.source.integers import StructReads, integers_used, struct_reads
 MODULE = "r3cc.remix.source.ir_worker"
 OPTIMISED = "default<O3>"
 _ASSEMBLY = re.compile(r'\basm (?:[a-z]+ )*"((?:[^"\\]|\\[0-9A-Fa-f]{2})*)"')
+_GRID_SIZE = re.compile(r"\bcall [^\n]*@llvm\.nvvm\.read\.ptx\.sreg\.nctaid\.")
 _DECLARED = re.compile(r'^declare .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(', re.MULTILINE)
 _EXTERNAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = (?:external|extern_weak) (?!.*addrspace\(3\))', re.MULTILINE)
 
@@ -42,6 +43,7 @@ class IrFacts(msgspec.Struct, frozen=True):
     max_threads: int | None
     """Threads a block that the launch bounds allow."""
     reads_block_size: bool
+    reads_grid_size: bool
     integers: frozenset[int]
     """Positions of the integer parameters that its results depend on."""
     structs: StructReads
@@ -76,6 +78,7 @@ def _inspect(passes: Passes, request: Inspect) -> IrFacts:
         static_shared=described.static_shared,
         max_threads=described.max_threads,
         reads_block_size=described.reads_block_size,
+        reads_grid_size=_GRID_SIZE.search(optimised) is not None,
         integers=integers_used(optimised, request.kernel),
         structs=struct_reads(optimised, request.kernel),
         artefact=artefact.read(optimised, request.kernel),

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 Y = "y[i] = a * x[i] + y[i];"
 Z = "z[i] = scale[1] * root(x[i]);"
-COUNTED = "if (i == 0)\n    launches += count.step;"
+COUNTED = "if (i == 0)\n    launches += count.step * gridDim.y;"
 UNCOUNTED = COUNTED.replace("i == 0", "i < 0")
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -129,6 +129,7 @@ CHEATS = {
         Stage.ABI,
         "ignored_parameter",
     ),
+    "knows the recorded grid": ([(" * gridDim.y", "")], Stage.ABI, "assumed_grid"),
     "knows the recorded block": ([("blockDim.x", "128")], Stage.ABI, "assumed_block"),
     # lower precision
     "computes in single precision": ([(Z, "z[i] = (float)scale[1] * sqrtf((float)x[i]);")], Stage.CORRECT, "mismatch"),
