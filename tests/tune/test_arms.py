@@ -1,7 +1,8 @@
 """The arms of R3's optimizer."""
 
-from r3cc.tune.arms import PipelineArm, with_knobs
+from r3cc.tune.arms import KnobArm, PipelineArm, with_knobs
 from r3cc.tune.genotype import Genotype
+from r3cc.tune.knobs import Knob, Scope
 from r3cc.tune.library import first_edits
 from r3cc.tune.mutation import EditSampler
 from r3cc.tune.nevergrad_optimizers import POPULATION, PipelineOptimizer
@@ -42,6 +43,16 @@ def test_more_edits_are_asked_for_than_there_are_known_ones_before_any_is_told()
     asked = [optimizer.ask()[1] for _ in range(len(known) + 20)]
     assert tuple(asked[: len(known)]) == known
     assert len(set(asked[len(known) :])) > 10
+
+
+def test_all_constants_at_once_come_first_and_beside_the_best_launch() -> None:
+    constants = [Knob(f"specialise:{n}", Scope.KERNEL, ("recorded",), "") for n in (0, 3)]
+    arm = KnobArm([Knob("unroll", Scope.MODULE, ("2", "4"), ""), *constants], 1, 1)
+    told, genotype = arm.ask(BEST)
+    assert dict(genotype.knobs) == {"block": "64,1,1", "specialise:0": "recorded", "specialise:3": "recorded"}
+    told(-0.1)
+    later = [arm.ask(BEST)[1] for _ in range(10)]
+    assert len({genotype, *later}) > 3
 
 
 class Listed:
