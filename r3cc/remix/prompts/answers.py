@@ -26,8 +26,10 @@ import msgspec
 
 from r3cc.remix.model import Rejection, Stage
 
-_FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^`]*)$")
-_INFO = re.compile(r'^r3\s+region=(?:"(?P<quoted>[^"]+)"|(?P<name>\S+))(?:\s+(?P<patch>patch))?$')
+_FENCE = re.compile(r"^(?P<indent> {0,3})(?P<ticks>`{3,})(?P<info>[^`]*)$")
+_INFO = re.compile(r"^r3\s+region=(?:(?P<quote>[\"'])(?P<quoted>.+?)(?P=quote)|(?P<name>\S+))(?:\s+(?P<patch>patch))?$")
+_THOUGHT = "</think>"
+"""Ends what some servers send before the answer: drafts, fenced ones as well."""
 _STRATEGY = re.compile(r"^[\s#*_>]*STRATEGY[*_]*:[*_]*\s*(?P<text>.*?)[\s*_]*$")
 _LONGEST_STRATEGY = 200
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
@@ -62,7 +64,7 @@ def format_answer(strategy: str, texts: Mapping[str, str]) -> str:
 
 def parse_answer(answer: str, parent: Mapping[str, str]) -> Rewrite | Rejection:
     """The rewrite of ``parent`` (texts by region name) that ``answer`` describes, or what is wrong with it."""
-    lines = answer.replace("\r\n", "\n").split("\n")
+    lines = answer.rpartition(_THOUGHT)[2].replace("\r\n", "\n").split("\n")
     blocks = _blocks(lines)
     if isinstance(blocks, Rejection):
         return blocks
@@ -103,7 +105,8 @@ def _blocks(lines: Sequence[str]) -> list[_Block] | Rejection:
         if info is None:
             others += 1
         else:
-            blocks.append(_Block(info["quoted"] or info["name"], info["patch"] is not None, tuple(lines[position:end])))
+            content = tuple(line.removeprefix(fence["indent"]) for line in lines[position:end])
+            blocks.append(_Block(info["quoted"] or info["name"], info["patch"] is not None, content))
         position = end + 1
     if blocks:
         return blocks

@@ -44,6 +44,23 @@ def test_windows_line_ends_in_the_answer() -> None:
     assert rewrite(("STRATEGY: s\n" + PATCH).replace("\n", "\r\n")).texts["half"].endswith("  return n >> 1;\n}")
 
 
+def test_drafts_before_the_answer_are_not_read() -> None:
+    draft = "STRATEGY: a draft\n```r3 region=half\nint half(int n);\n```\n"
+    for thought in (f"<think>\n{draft}</think>\n\n", f"{draft}</think>"):
+        parsed = rewrite(thought + "STRATEGY: shifts\n" + PATCH)
+        assert (parsed.strategy, parsed.changed) == ("shifts", ("half",))
+
+
+def test_a_block_in_a_list_and_a_name_in_quotes() -> None:
+    indented = "".join(f"  {line}\n" for line in PATCH.splitlines())
+    for answer in (
+        indented,
+        PATCH.replace("region=half", "region='half'"),
+        PATCH.replace("region=half", 'region="half"'),
+    ):
+        assert rewrite(answer).texts["half"] == "int half(int n) {\n  return n >> 1;\n}"
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
