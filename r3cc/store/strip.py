@@ -41,8 +41,10 @@ class Stripped(msgspec.Struct, frozen=True):
 def strip(source: Path, target: Path) -> Stripped:
     """Write ``source`` without R3's part to ``target``, which may be the same file and appears whole or not at all.
 
-    Raises R3Error for what is no ELF file or archive, and for a thin archive, whose objects are files of their own.
+    A link stays one: what it leads to is written. Raises R3Error for what is no ELF file or archive, for one that is
+    cut short, and for a thin archive, whose objects are files of their own.
     """
+    target = target.resolve()
     with source.open("rb") as file:
         magic = file.read(HEADER.size)
     if magic.startswith(THIN_ARCHIVE):
@@ -77,6 +79,8 @@ def _strip_image(source: Path, target: Path) -> Stripped:
         notes = [note for note in file.notes() if (note.name, note.type) == (NOTE_NAME, NOTE_TYPE)]
         changes = [change for note in notes for change in _changes(file, note)]
     content = bytearray(source.read_bytes())
+    if any(offset + len(replacement) > len(content) for offset, replacement in changes):
+        raise R3Error(f"{source} is cut short: it ends before what its note names")
     for offset, replacement in changes:
         content[offset : offset + len(replacement)] = replacement
     with _beside(target, source) as temporary:

@@ -108,6 +108,15 @@ def test_a_library_is_stripped(built: Path, tmp_path: Path) -> None:
     assert read_binary(tmp_path / "libkernel.so") == []
 
 
+def test_what_a_link_leads_to_is_stripped(built: Path, tmp_path: Path) -> None:
+    library = Path(shutil.copy(built / "libkernel.so", tmp_path / "libkernel.so.1"))
+    linked = tmp_path / "libkernel.so"
+    linked.symlink_to(library.name)
+    assert CliRunner().invoke(r3, ["strip", str(linked)]).exit_code == 0
+    assert linked.is_symlink()
+    assert read_binary(library) == []
+
+
 @pytest.mark.parametrize("name", ["kernel.o", "libkernel.a"])
 def test_what_is_linked_from_stripped_objects_has_no_note(built: Path, tmp_path: Path, name: str) -> None:
     for source in ("main.cpp", "stub.cpp"):
@@ -123,7 +132,13 @@ def test_what_cannot_be_stripped_is_one_sentence(built: Path, tmp_path: Path) ->
     subprocess.run(["ar", "rcT", str(thin), str(built / "kernel.o")], check=True)
     text = tmp_path / "text"
     text.write_text("not a program")
-    for file, sentence in ((thin, "is a thin archive"), (text, "is not a 64-bit little-endian ELF program")):
+    cut = tmp_path / "cut"
+    cut.write_bytes((built / "libkernel.so").read_bytes()[:2000])
+    for file, sentence in (
+        (thin, "is a thin archive"),
+        (text, "is not a 64-bit little-endian ELF program"),
+        (cut, "is cut short"),
+    ):
         before = file.read_bytes()
         done = CliRunner().invoke(r3, ["strip", str(file)])
         assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
