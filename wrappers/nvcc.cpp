@@ -57,9 +57,10 @@ std::string nvccOf(const CudaTree &Cuda) {
 [[noreturn]] void answerAsToolkit(const CudaTree &Cuda, const Words &Arguments) {
   if (std::string Nvcc = nvccOf(Cuda); !Nvcc.empty())
     become(Nvcc, Arguments);
-  std::printf(
-      "r3-nvcc: clang with the command line of nvcc\nCuda compilation tools, release %d.%d, V%d.%d.0\n",
-      Cuda.major, Cuda.minor, Cuda.major, Cuda.minor);
+  // CMake looks for nvcc's own words.
+  std::printf("r3-nvcc: clang with the command line of nvcc: NVIDIA (R) Cuda compiler driver\nCuda "
+              "compilation tools, release %d.%d, V%d.%d.0\n",
+              Cuda.major, Cuda.minor, Cuda.major, Cuda.minor);
   std::exit(0);
 }
 

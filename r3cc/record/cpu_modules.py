@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -25,6 +26,8 @@ from r3cc.toolchain.llvm import require_linker
 from r3cc.toolchain.native import native_library
 
 MODULES_VARIABLE = "R3_CPU_MODULES"
+COMPILE_VARIABLE = "R3_CPU_COMPILE"
+"""The Python that compiles what a program loads later (r3cc.record.late_modules)."""
 TIMEOUT_S = 600
 LLVM_PREFIX = "mllvm:"
 """Of a profile's module-scope values that are options of LLVM."""
@@ -40,7 +43,7 @@ def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     missing = [module for module in modules if not (folder / f"{module.info['module']}.so").is_file()]
     build_modules(missing, folder)
-    return {MODULES_VARIABLE: str(folder.resolve())}
+    return {MODULES_VARIABLE: str(folder.resolve()), COMPILE_VARIABLE: sys.executable}
 
 
 def build_modules(modules: Iterable[EmbeddedModule], folder: Path) -> None:

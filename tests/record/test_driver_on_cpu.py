@@ -37,7 +37,7 @@ static int check(const char *what, CUresult error) {
 
 int main() {
   CUdevice device;
-  CUcontext context, current;
+  CUcontext context, current, streams;
   CUdeviceptr memory;
   char name[64];
   size_t bytes;
@@ -51,6 +51,7 @@ int main() {
   check("attribute", cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
   check("context", cuDevicePrimaryCtxRetain(&context, device));
   check("current", cuCtxGetCurrent(&current));
+  check("stream", cuStreamGetCtx(nullptr, &streams));
   for (int i = 0; i < 32; ++i)
     from[i] = i;
   check("alloc", cuMemAlloc(&memory, sizeof(from)));
@@ -61,7 +62,7 @@ int main() {
   check("fill", cuMemsetD32(memory, 7, 32));
   cudaMemcpy(from, reinterpret_cast<void *>(memory), sizeof(from), cudaMemcpyDeviceToHost);
   check("free", cuMemFree(memory));
-  std::printf("%s: %d, %d, %d %d, %d, %d\\n", name, count, context == current, to[3], to[31], from[31], major);
+  std::printf("%s: %d, %d, %d %d, %d, %d\\n", name, count, context == current && current == streams, to[3], to[31], from[31], major);
   CUmodule module;
   check("module", cuModuleLoadData(&module, "none"));
   check("no device", cuDeviceGet(&device, 1));

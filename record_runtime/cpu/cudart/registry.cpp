@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "registry.h"
 
+#include "late_modules.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +27,12 @@ std::string modulePath(const Note &note) {
   return std::string(directory) + "/" + note.module + ".so";
 }
 
+const Note *firstCompiled(const std::vector<const Note *> &notes) {
+  auto found = std::find_if(notes.begin(), notes.end(),
+                            [](const Note *note) { return access(modulePath(*note).c_str(), R_OK) == 0; });
+  return found == notes.end() ? nullptr : *found;
+}
+
 // Any architecture's module computes the same; the newest has the least code for old hardware.
 const Note &chooseNote(std::vector<const Note *> notes) {
   if (notes.empty())
@@ -32,9 +40,11 @@ const Note &chooseNote(std::vector<const Note *> notes) {
                                         "r3-clang++ or r3-hipcc");
   std::sort(notes.begin(), notes.end(),
             [](const Note *a, const Note *b) { return architectureNumber(*a) > architectureNumber(*b); });
-  for (const Note *note : notes)
-    if (access(modulePath(*note).c_str(), R_OK) == 0)
-      return *note;
+  if (const Note *compiled = firstCompiled(notes))
+    return *compiled;
+  compileModulesOf(notes.front()->binary);
+  if (const Note *compiled = firstCompiled(notes))
+    return *compiled;
   throw EngineError(R3CPU_BAD_MODULE, "module " + notes.front()->module.substr(0, 12) + " of '" +
                                           notes.front()->binary +
                                           "' has not been compiled for the cpu device: '" +

@@ -201,6 +201,7 @@ R3CPU_EXPORT int cuStreamCreate(void **stream, unsigned flags) {
 R3CPU_EXPORT int cuStreamDestroy_v2(void *stream) { return cudaStreamDestroy(stream); }
 R3CPU_EXPORT int cuStreamSynchronize(void *) { return cudaDeviceSynchronize(); }
 R3CPU_EXPORT int cuStreamQuery(void *) { return cudaDeviceSynchronize(); }
+R3CPU_EXPORT int cuStreamGetCtx(void *, void **owner) { return give<void *>(owner, &context); }
 R3CPU_EXPORT int cuStreamWaitEvent(void *, void *, unsigned) { return Success; }
 R3CPU_EXPORT int cuEventCreate(void **event, unsigned flags) {
   return cudaEventCreateWithFlags(event, flags);
