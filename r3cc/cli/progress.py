@@ -46,7 +46,7 @@ class Progress:
         self._remove()
         self._failed = 0
         self._task = self._bar.add_task(
-            str(Text(label(plan.demangled)[:40])), total=allowance.evaluations, completed=done, state=""
+            str(Text(name_of(plan)[:40])), total=allowance.evaluations, completed=done, state=""
         )
 
     def evaluated(self, plan: KernelPlan, evaluation: Evaluation, best_ratio: float) -> None:
@@ -63,7 +63,7 @@ class Progress:
         """What the kernel costs beside its search, where that is felt; once, that ``--time`` cannot be kept."""
         if cost.opening_s + cost.finals_s >= _FELT_S:
             took, finals = seconds_text(cost.opening_s), seconds_text(cost.finals_s)
-            say(f"{label(plan.demangled)}: opened in {took}; if it gets faster, finals will take about {finals}")
+            say(f"{name_of(plan)}: opened in {took}; if it gets faster, finals will take about {finals}")
         if late_s >= _FELT_S and not self._late:
             self._late = True
             say(
@@ -81,11 +81,11 @@ class Progress:
         """One line with the verdict."""
         self._remove()
         if result.n is None or result.speedup is None:
-            say(f"{label(plan.demangled)}: {result.note or 'no improvement'}")
+            say(f"{name_of(plan)}: {result.note or 'no improvement'}")
             return
         gain = result.speedup
         interval = f"[{gain.low:.3f}, {gain.high:.3f}], n={gain.samples}"
-        say(f"{label(plan.demangled)}: {gain.median:.3f}x faster {interval}")
+        say(f"{name_of(plan)}: {gain.median:.3f}x faster {interval}")
 
     def stop(self) -> None:
         """Take the bar away."""
@@ -104,3 +104,8 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def name_of(plan: KernelPlan) -> str:
+    """A kernel's short name; of a unit, which has none, what is searched."""
+    return label(plan.demangled) if plan.name else plan.demangled
