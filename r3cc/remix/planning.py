@@ -100,6 +100,7 @@ class Planner:
             sheet_of=partial(self._sheet, choice, builder.source),
             resolve=resolved,
             dynamic_shared=max((launch.shared for launch in launches), default=0),
+            directory=self._module(kernel.module).directory,
         )
 
     def _module(self, module: str) -> ModuleSource:

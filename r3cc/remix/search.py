@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.remix.archive.archive import Elite
@@ -57,6 +58,8 @@ class Target:
     resolve: Callable[[Mapping[str, str], Mapping[str, str]], Mapping[str, str]]
     """Texts with parameters replaced by their values."""
     dynamic_shared: int = 0
+    directory: Path = Path()
+    """Where the recorded compile command ran: files of regions are relative to it."""
 
 
 @dataclass(frozen=True)

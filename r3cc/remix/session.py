@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Coroutine, Mapping, Sequence
@@ -211,8 +212,14 @@ class RemixSession:
 
 
 def files_of(targets: Sequence[Target]) -> tuple[str, ...]:
-    """Files whose text stands in prompts."""
-    return tuple(dict.fromkeys(region.path for target in targets for region in target.builder.source.regions))
+    """Files whose text stands in prompts, as their paths are from here."""
+    paths = [
+        Path(os.path.normpath(target.directory / region.path))
+        for target in targets
+        for region in target.builder.source.regions
+    ]
+    here = Path.cwd()
+    return tuple(dict.fromkeys(str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths))
 
 
 def _first_prompt(target: Target, settings: LoopSettings, seed: int) -> Prompt:

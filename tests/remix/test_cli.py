@@ -163,7 +163,8 @@ def test_a_dry_run_asks_nobody(store: Path) -> None:
     prompt = r3_json("remix", "saxpy", "--dry-run", store=store)
     assert [block["name"] for block in prompt["blocks"]] == ["system", "kernel", "parent", "request"]
     assert "__global__ void saxpy" in prompt["blocks"][1]["text"]
-    assert any(name.endswith("saxpy.cu") for name in prompt["files"])
+    assert [Path(name).name for name in prompt["files"]] == ["saxpy.cu"]
+    assert Path(prompt["files"][0]).is_file()
     assert not (store / "searches").exists()
 
 
