@@ -100,6 +100,33 @@ void leaveOut(const Module &Host, const std::string &Name, ArrayRef<json::Object
   }
 }
 
+/// Nothing where one of them can't be read.
+std::optional<std::vector<json::Value>> documentsOf(ArrayRef<CapturedModule> Modules) {
+  std::vector<json::Value> Documents;
+  for (const CapturedModule &Captured : Modules) {
+    Expected<json::Value> Parsed = json::parse(Captured.json);
+    if (!Parsed) {
+      consumeError(Parsed.takeError());
+      return std::nullopt;
+    }
+    Documents.push_back(std::move(*Parsed));
+  }
+  return Documents;
+}
+
+/// Kernels: one kernel in the modules that have it, of Architectures in all.
+void changeLaunches(Module &Host, const std::string &Name, ArrayRef<json::Object *> Kernels,
+                    size_t Architectures) {
+  std::optional<LaunchChange> Change;
+  if (agree(Kernels) && Kernels.size() == Architectures)
+    Change = launchChange(*Kernels.front());
+  std::string Problem = Change
+                            ? guardLaunches(Host, Name, *Change)
+                            : "the profile has no launch rule that holds for all architectures of the unit";
+  if (!Problem.empty())
+    leaveOut(Host, Name, Kernels, Problem);
+}
+
 } // namespace
 
 json::Object describeProfile(const Profile &Used) { return json::Object{{"sha256", Used.sha256}}; }
@@ -147,34 +174,19 @@ bool isTuned(const CapturedModule &Captured) {
 void applyLaunchChanges(Module &Host, std::vector<CapturedModule> &Modules) {
   if (none_of(Modules, isTuned))
     return;
-  std::vector<json::Value> Documents;
+  std::optional<std::vector<json::Value>> Documents = documentsOf(Modules);
+  if (!Documents)
+    return;
   std::map<std::string, std::vector<json::Object *>> ByKernel;
-  Documents.reserve(Modules.size()); // pointers into it are kept
-  for (const CapturedModule &Captured : Modules) {
-    Expected<json::Value> Parsed = json::parse(Captured.json);
-    if (!Parsed) {
-      consumeError(Parsed.takeError());
-      return;
-    }
-    Documents.push_back(std::move(*Parsed));
-    for (auto &[Name, Kernel] : kernelsOf(Documents.back()))
+  for (json::Value &Document : *Documents)
+    for (auto &[Name, Kernel] : kernelsOf(Document))
       ByKernel[Name].push_back(Kernel);
-  }
-  for (auto &[Name, Kernels] : ByKernel) {
-    if (none_of(Kernels, changesLaunches))
-      continue;
-    std::optional<LaunchChange> Change;
-    if (agree(Kernels) && Kernels.size() == Modules.size())
-      Change = launchChange(*Kernels.front());
-    std::string Problem = Change
-                              ? guardLaunches(Host, Name, *Change)
-                              : "the profile has no launch rule that holds for all architectures of the unit";
-    if (!Problem.empty())
-      leaveOut(Host, Name, Kernels, Problem);
-  }
-  for (size_t Index = 0; Index < Modules.size(); ++Index) {
-    Modules[Index].json.clear();
-    raw_string_ostream(Modules[Index].json) << Documents[Index];
+  for (auto &[Name, Kernels] : ByKernel)
+    if (any_of(Kernels, changesLaunches))
+      changeLaunches(Host, Name, Kernels, Modules.size());
+  for (auto [Captured, Document] : zip_equal(Modules, *Documents)) {
+    Captured.json.clear();
+    raw_string_ostream(Captured.json) << Document;
   }
 }
 
