@@ -27,6 +27,19 @@ static std::string oneLine(StringRef Text) {
   return StringRef(Line).trim(" ;").str();
 }
 
+// "{ .reg .pred p; isspacep.global p, $1; @p atom.add.global.gpu.s32 …; @!p atom.add.gpu.s32 …; }" of desul,
+// and so of Kokkos: one instruction for memory of any kind, which the host's all are.
+static std::string withoutSpaceTest(std::string Text) {
+  static const Regex Form("^{ \\.reg \\.pred ([a-z]+); isspacep\\.global ([a-z]+), \\$[0-9]; "
+                          "@([a-z]+) ([^;]+); @!([a-z]+) ([^;]+); ?}$");
+  SmallVector<StringRef> Parts;
+  if (!Form.match(Text, &Parts) || !all_equal({Parts[1], Parts[2], Parts[3], Parts[5]}))
+    return Text;
+  constexpr StringRef Space = ".global";
+  auto [Before, Behind] = Parts[4].split(Space);
+  return Before.str() + Behind.str() == Parts[6] ? Parts[6].str() : Text;
+}
+
 static Value *argument(CallInst &Call, unsigned I) { return Call.getArgOperand(I); }
 
 // PTX shifts by the width or more give zero; LLVM's give poison.
@@ -151,7 +164,7 @@ static Emitted rewriteControl(IRBuilder<> &B, CallInst &Call, StringRef Text) {
 
 static void rewriteCall(CallInst &Call, const InlineAsm &Asm) {
   IRBuilder<> B(&Call);
-  std::string Text = oneLine(Asm.getAsmString());
+  std::string Text = withoutSpaceTest(oneLine(Asm.getAsmString()));
   for (auto Family : {rewriteMemoryText, rewriteBits, rewriteShuffle, rewriteScanStep, rewriteBallot,
                       rewriteBarrier, rewriteControl}) {
     Emitted Result = Family(B, Call, Text);

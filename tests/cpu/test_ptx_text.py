@@ -83,6 +83,13 @@ def test_atomics_of_any_order(launch: Runner) -> None:
     assert sorted(before.tolist()) == sorted(t % 11 for t in range(N))
 
 
+def test_atomics_that_test_the_kind_of_memory_first(launch: Runner) -> None:
+    arguments = (np.zeros(1, np.int32), np.zeros(1, np.int32))
+    answer = launch("ptx_text.cu", Launch("atomics_of_any_space", (1, 1, 1), (N, 1, 1), arguments))
+    assert answer.status == 0, answer.message
+    assert [array.tolist() for array in answer.arrays[0]] == [[sum(range(N))], [sum(range(N))]]
+
+
 def test_who_loads_in_order_lets_others_run(launch: Runner) -> None:
     call = Launch("waits", (1, 1, 1), (N, 1, 1), (np.zeros(1, np.int32), np.zeros(1, np.int32)))
     assert launch("ptx_text.cu", call).arrays[0][1].tolist() == [N - 1]

@@ -77,6 +77,24 @@ extern "C" __global__ void atomics(int *words, unsigned long long *wide, float *
   asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }
 
+// A test of the address first, which leads to the same in either case: memory of the block, and that of all.
+extern "C" __global__ void atomics_of_any_space(int *total, int *swapped) {
+  __shared__ int block;
+  if (threadIdx.x == 0)
+    block = 0;
+  __syncthreads();
+  int *sums[] = {&block, total};
+  for (int *sum : sums)
+    asm volatile("{\n\t.reg .pred p;\n\tisspacep.global p, %0;\n\t@p  red.add.global.relaxed.gpu.s32 [%0],%1;\n\t"
+                 "@!p red.add.relaxed.gpu.s32 [%0],%1;\n\t}\n\t"
+                 : : "l"(sum), "r"(int(threadIdx.x)) : "memory");
+  __syncthreads();
+  if (threadIdx.x == 0)
+    asm volatile("{\n\t.reg .pred p;\n\tisspacep.global p, %1;\n\t@p  atom.exch.global.relaxed.gpu.b32 %0,[%1],%2;\n\t"
+                 "@!p atom.exch.relaxed.gpu.b32 %0,[%1],%2;\n\t}\n\t"
+                 : "=r"(*swapped) : "l"(&block), "r"(1) : "memory");
+}
+
 // The first thread waits for the others, which come after it.
 extern "C" __global__ void waits(int *word, int *out) {
   if (threadIdx.x == 0) {
