@@ -10,8 +10,9 @@ from typing import Any
 SPECIALISED = " [specialised]"
 LONGEST_PARAMETERS = 40
 """Characters of a list of parameters that a label shows."""
-LONGEST_LABEL = 120
+LONGEST_LABEL = 160
 """Characters of a label: names of kernels made of lambdas and templates may have thousands."""
+QUALIFIER = re.compile(r"\b[A-Za-z_]\w*::(?=\w)")
 VERSION_MARK = re.compile(r"__r3_[0-9a-f]{12}$")
 """What a tuned build adds to the name of a kernel's second version."""
 UNIT_MARK = re.compile(r"(__static__|__intern__|\.static\.|\.intern\.)[0-9a-f]{1,16}$")
@@ -58,7 +59,10 @@ def label(demangled: str) -> str:
 
 
 def shorten(name: str) -> str:
-    """A name without long lists of parameters, those of a lambda's function too; cut in the middle if still long."""
+    """A name without long lists of parameters, those of a lambda's function too.
+
+    If it is still long, without namespaces; then without what stands behind its first two thirds, but for the end.
+    """
     short, start = "", 0
     while (opening := name.find("(", start)) >= 0:
         end = _closing(name, opening)
@@ -66,9 +70,12 @@ def shorten(name: str) -> str:
         short += "(…)" if end - opening > LONGEST_PARAMETERS else name[opening:end]
         start = end
     short += name[start:]
+    if len(short) > LONGEST_LABEL:
+        short = QUALIFIER.sub("", short)
     if len(short) <= LONGEST_LABEL:
         return short
-    return f"{short[: LONGEST_LABEL // 2]}…{short[-LONGEST_LABEL // 2 + 1 :]}"
+    front = LONGEST_LABEL * 2 // 3
+    return f"{short[:front]}…{short[len(short) - LONGEST_LABEL + front + 1 :]}"
 
 
 def _closing(name: str, opening: int) -> int:

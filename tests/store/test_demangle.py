@@ -34,11 +34,18 @@ def test_a_label_leaves_long_lists_of_parameters_out() -> None:
     assert shorten("(anonymous namespace)::k(int)") == "(anonymous namespace)::k(int)"
 
 
-def test_a_label_is_cut_in_the_middle_where_it_is_still_long() -> None:
-    kernel = f"void agent<{'policy::' * 100}tuning>(int)"
+def test_a_long_label_has_no_namespaces() -> None:
+    both = "portable::detail::Both<squares, portable::Analysis<portable::Device>>"
+    loop = f"portable::detail::Reduce<{both}, portable::Range>"
+    kernel = f"void portable::detail::launch<{loop}, portable::Device, portable::Bounds<256u>>({loop} const)"
+    assert label(kernel) == "launch<Reduce<Both<squares, Analysis<Device>>, Range>, Device, Bounds<256u>>"
+
+
+def test_a_label_is_cut_where_it_is_still_long() -> None:
+    kernel = f"void agent<functor, {'policy<' * 100}tuning{'>' * 100}>(int)"
     short = label(kernel)
     assert len(short) == LONGEST_LABEL
-    assert short.startswith("agent<policy::") and short.endswith("policy::tuning>")
+    assert short.startswith("agent<functor, policy<") and short.endswith(">>")
 
 
 @pytest.mark.parametrize("mark", [".intern.1fb4bb19c476302c", "__intern__1fb4bb19c476302c"])
