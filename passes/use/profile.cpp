@@ -155,7 +155,7 @@ std::optional<std::map<std::string, std::string>> parseTexts(const json::Object 
 bool hasNumbers(const std::map<std::string, std::string> &Texts) {
   auto IsGood = [](StringRef Key, StringRef Text) {
     if (Key == "opt-level" || Key == "ptxas-opt")
-      return Text.size() == 1 && Text[0] >= '0' && Text[0] <= '4';
+      return Text.size() == 1 && Text[0] >= '0' && Text[0] <= (Key == "ptxas-opt" ? '4' : '3');
     bool IsNumber = Key == "minctasm" || Key == "maxnreg" || Key == "maxrregcount";
     return Key == "maxntid" ? isNumberList(Text, 3) : !IsNumber || isNumberList(Text, 1);
   };

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from r3cc.errors import UsageError
+from r3cc.replay.codegen import bad_codegen
 from r3cc.replay.model import Interval, Numerics
 from r3cc.store.whole_file import replace_whole
 
@@ -146,10 +146,10 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: the kernel itself is changed."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for attributes that are no numbers."""
-        for key, value in self.attributes.items():
-            if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", value):
-                raise ValueError(f"the attribute {key} is '{value}', not one to three positive numbers")
+        """Raises ValueError for options that no code generation has."""
+        problem = bad_codegen((*self.attributes.items(), *self.module.items()), "cuda")
+        if problem is not None:
+            raise ValueError(problem)
 
     @property
     def rewrites(self) -> bool:

@@ -77,7 +77,9 @@ def test_what_is_no_profile_is_one_sentence(tmp_path: Path, content: str, senten
 @pytest.mark.parametrize(
     ("part", "value", "sentence"),
     [
-        ("attributes", {"maxntid": "many"}, "the attribute maxntid is 'many'"),
+        ("attributes", {"maxntid": "many"}, "'many' is not a value of maxntid"),
+        ("attributes", {"minctasm": "2,2"}, "'2,2' is not a value of minctasm"),
+        ("module", {"ptxas-opt": "3 -v"}, "'3 -v' is not a value of ptxas-opt"),
         ("evidence.numerics", "loose", "numerics 'loose' is unknown; it is bitwise, rounding, approx"),
         ("evidence.ratio.median", 0, "a ratio of times is not positive"),
         ("launch", {"block": [0, 1, 1], "grid": "derived", "guard": {"shapes": []}}, "`int` >= 1"),
