@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from r3cc.tune.activity import MEASURED
 from r3cc.tune.blocks import dimensions, volume
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import BLOCK, Knob, Scope
@@ -62,7 +63,7 @@ class PipelineArm:
         """Made at first use: its import takes seconds."""
         from r3cc.tune.nevergrad_optimizers import PipelineOptimizer
 
-        sampler = EditSampler(self._space.base, self._space.vocabulary)
+        sampler = EditSampler(self._space.base, self._space.vocabulary, MEASURED)
         return PipelineOptimizer(sampler, self._seed, self._width, first_edits(self._space))
 
     def ask(self, best: Genotype) -> Asked:

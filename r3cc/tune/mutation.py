@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from r3cc.tune.activity import EVEN, Odds
 from r3cc.tune.edits import Anchor, BasePipeline, Change, Drop, Edit, Edits, Insert, Swap, fits
 from r3cc.tune.passes import Pass, Vocabulary
 
@@ -21,13 +22,16 @@ KEPT = ("require", "invalidate", "verify", "nvvm-reflect", "nvvm-intr-range", "a
 class EditSampler:
     """Draws edits and mutates lists of them, over one base pipeline and one vocabulary."""
 
-    def __init__(self, base: BasePipeline, vocabulary: Vocabulary) -> None:
+    def __init__(self, base: BasePipeline, vocabulary: Vocabulary, odds: Odds = EVEN) -> None:
+        """``odds``: which passes are drawn how often, to be inserted or dropped."""
         self.base = base
         self.anchors = list(base.places)
         self.movable = [anchor for anchor in self.anchors if anchor.name not in KEPT]
         self.inserts = [vocabulary[name] for name in sorted(vocabulary)]
         self.changeable = {a: p for a in self.movable if (p := vocabulary.get(a.name)) is not None and p.options}
         self._places = {spec.level: self._places_for(spec) for spec in self.inserts}
+        self._inserted = odds.shares(odds.inserted, [spec.name for spec in self.inserts])
+        self._dropped = odds.shares(odds.dropped, [anchor.name for anchor in self.movable])
 
     def _places_for(self, spec: Pass) -> list[Anchor]:
         return [anchor for anchor in self.anchors if fits(spec.level, self.base.places[anchor])]
@@ -81,11 +85,11 @@ class EditSampler:
         return Insert(edit.anchor, edit.name, edit.level, self._parameters(spec, rng))
 
     def _insert(self, rng: np.random.RandomState) -> Edit:
-        spec = self.inserts[int(rng.randint(len(self.inserts)))]
+        spec = self.inserts[int(rng.choice(len(self.inserts), p=self._inserted))]
         return Insert(self._pick(self._places[spec.level], rng), spec.name, spec.level, self._parameters(spec, rng))
 
     def _drop(self, rng: np.random.RandomState) -> Edit:
-        return Drop(self._pick(self.movable, rng))
+        return Drop(self.movable[int(rng.choice(len(self.movable), p=self._dropped))])
 
     def _change(self, rng: np.random.RandomState) -> Edit:
         if not self.changeable:

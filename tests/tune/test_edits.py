@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from r3cc.errors import R3Error
+from r3cc.tune.activity import EVEN, MEASURED
 from r3cc.tune.edits import (
     DEFAULT,
     EXPANDED_OPTIONS,
@@ -26,6 +27,7 @@ from r3cc.tune.edits import (
 from r3cc.tune.mutation import MAX_EDITS, EditSampler
 from r3cc.tune.passes import Level, Vocabulary
 from r3cc.tune.pipeline import parse_pipeline, print_pipeline
+from tests.tune import synthetic
 from tests.tune.llvm_opt import run_pipeline
 
 SMALL = BasePipeline("globalopt,function<eager-inv>(sroa<modify-cfg>,loop-mssa(licm<a>),gvn<>,gvn<>),function(),verify")
@@ -147,3 +149,14 @@ def test_denied_and_protected_passes_stay_out(base: BasePipeline, passes: Vocabu
     assert "no-verify-fixpoint" in str(passes["instcombine"].parameters(()))
     movable = {anchor.name for anchor in EditSampler(base, passes).movable}
     assert not {"nvvm-reflect", "require", "verify"} & movable
+
+
+def test_passes_that_change_code_are_drawn_more_often_and_every_one_may_be() -> None:
+    names = ["dce", "attributor", "licm"]
+    assert EVEN.shares(EVEN.inserted, names) == [1 / 3] * 3
+    idle, always, seldom = MEASURED.shares(MEASURED.inserted, names)
+    assert 0 < idle < seldom < always and idle + always + seldom == pytest.approx(1)
+    made_up = synthetic.space()
+    sampler, rng = EditSampler(made_up.base, made_up.vocabulary, MEASURED), np.random.RandomState(3)
+    drawn = [edit.name for _ in range(400) if isinstance(edit := sampler.edit(rng), Insert)]
+    assert len(set(drawn)) > 15 and drawn.count("sink") > drawn.count("dce")
