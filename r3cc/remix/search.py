@@ -224,6 +224,7 @@ class Remixer:
             target.space_of,
             baseline.noise,
             self._seed,
+            lambda: limits.time_is_over,
         )
         sheet = original.sheet or target.sheet_of(baseline.evaluation, original.artefact)
         layout = Layout(sheet, builder.source, self._settings.max_output_tokens, original.resources)

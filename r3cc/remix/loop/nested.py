@@ -52,8 +52,12 @@ class NestedTuner:
         space_of: Callable[[Variant], Space],
         noise: float,
         seed: int,
+        is_over: Callable[[], bool],
     ) -> None:
-        """``evaluations`` is what one elite may cost; ``space_of`` raises R3Error where a variant has no space."""
+        """``evaluations`` is what one elite may cost; ``space_of`` raises R3Error where a variant has no space.
+
+        Once ``is_over`` nothing more is tried: what was found so far counts.
+        """
         self._kernel = kernel
         self._evaluations = evaluations
         self._builder = builder
@@ -62,6 +66,7 @@ class NestedTuner:
         self._space_of = space_of
         self._noise = noise
         self._seed = seed
+        self._is_over = is_over
         self._numbers = itertools.count()
 
     async def tune(
@@ -90,19 +95,22 @@ class NestedTuner:
     async def _tune_parameters(
         self, n: int, texts: Mapping[str, str], variant: Variant, best: Best, journal: Journal, note: Note
     ) -> tuple[int, Variant]:
-        """One parameter after another, the others at their best; evaluations spent, and the best variant."""
+        """One parameter after another, the others at their best; evaluations spent, and the best variant.
+
+        A value that does not compile counts, too: an answer may name hundreds.
+        """
         values: dict[str, str] = {}
         spent = 0
         for parameter in await asyncio.to_thread(self._builder.parameters, texts):
             for value in parameter.values[1:]:
-                if spent >= self._evaluations:
+                if spent >= self._evaluations or self._is_over():
                     return spent, variant
+                spent += 1
                 tried = {**values, parameter.name: value}
                 built = await self._judge.build(texts, tried)
                 _write_build(journal, n, self._kernel, texts, tried, built)
                 if isinstance(built, Rejection):
                     continue
-                spent += 1
                 judgement = await self._judge.judge(built, note)
                 if judgement.ratio is not None and self._is_better(judgement.ratio, best):
                     values, variant = tried, built.variant
@@ -119,7 +127,7 @@ class NestedTuner:
         except R3Error:
             return 0
         search = self._kernel_search(space, n, best)
-        while search.evaluations < evaluations and await self._wave(search, variant, note):
+        while search.evaluations < evaluations and not self._is_over() and await self._wave(search, variant, note):
             pass
         found = search.incumbents[-1] if search.incumbents else None
         if found is not None and found.evaluation.ratio is not None and self._is_better(found.evaluation.ratio, best):
