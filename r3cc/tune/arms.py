@@ -130,15 +130,8 @@ class LaunchArm:
         """``registers``: of the baseline; with them, those that a bound leaves tell what it does."""
         block = next((knob for knob in knobs if knob.key == BLOCK), Knob(BLOCK, Scope.KERNEL, (), "", recorded="1,1,1"))
         self._keys = {BLOCK, *(knob.key for knob in knobs)}
-        others = [knob for knob in knobs if knob.key != BLOCK]
-        bounding = next((knob for knob in others if knob.key == MAXNREG), None)
-        self._registers = registers if bounding else None
-        counts: list[int] = []
-        if registers and bounding:
-            values = distinct(bounding.values, registers)
-            counts = [registers, *(min(int(value), registers) for value in values)]
-            others = [knob for knob in others if knob.key not in (MAXNREG, MAXNTID, MINCTASM)]
-            others.insert(0, msgspec.structs.replace(bounding, values=values))
+        others, counts = bounding([knob for knob in knobs if knob.key != BLOCK], registers)
+        self._registers = registers if counts else None
         self._knobs = (block, *others)
         shapes = [dimensions(text) for text in (block.recorded, *block.values)]
         self._optimizer = LaunchOptimizer(shapes, [knob.values for knob in others], seed, counts)
@@ -174,6 +167,22 @@ class LaunchArm:
             threads = volume(dimensions(given.get(BLOCK, self._knobs[0].recorded)))
             return place(bound(given, threads), knob.values, self._registers)
         return knob.values.index(given[knob.key]) + 1 if given.get(knob.key) in knob.values else 0
+
+
+def bounding(knobs: Sequence[Knob], registers: int | None) -> tuple[list[Knob], list[int]]:
+    """What varies of these knobs where the baseline takes so many registers, and a thread's by the first one's values.
+
+    One knob, the first, bounds registers then, instead of three; else the knobs are as they were, and nothing is known.
+    """
+    most = next((knob for knob in knobs if knob.key == MAXNREG), None)
+    if most is None or registers is None:
+        return list(knobs), []
+    values = distinct(most.values, registers)
+    others = [knob for knob in knobs if knob.key not in (MAXNREG, MAXNTID, MINCTASM)]
+    return (
+        [msgspec.structs.replace(most, values=values), *others],
+        [registers, *(min(int(value), registers) for value in values)],
+    )
 
 
 def with_knobs(best: Genotype, keys: Collection[str], values: Knobs) -> Genotype:
