@@ -40,7 +40,8 @@ def cpu_environment(program: Path, store: Store) -> dict[str, str]:
     if runtime is None:
         raise R3Error(
             f"{program} does not load the shared CUDA runtime, which the cpu device replaces: link with -lcudart "
-            "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one; or HIP's, with -lamdhip64"
+            "(CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared) instead of the static one (CMake's FindCUDA, BLT: "
+            "-DCUDA_USE_STATIC_CUDA_RUNTIME=OFF); or HIP's, with -lamdhip64"
         )
     preloaded = [runtime, *(DRIVER for library in libraries if library.name == "libcuda.so.1"), ENGINE]
     return prepare_modules(binaries, store) | link_programs(binaries, store).environment | preload(*preloaded)

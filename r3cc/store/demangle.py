@@ -5,7 +5,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
+
+from r3cc.toolchain.llvm import find_llvm_program
 
 SPECIALISED = " [specialised]"
 LONGEST_PARAMETERS = 40
@@ -29,9 +33,10 @@ def demangle(name: str) -> str:
     if library is None or not name.startswith("_Z"):
         return name
     status = ctypes.c_int()
-    pointer = library.__cxa_demangle(UNIT_MARK.sub("", name).encode(), None, None, ctypes.byref(status))
+    mangled = UNIT_MARK.sub("", name)
+    pointer = library.__cxa_demangle(mangled.encode(), None, None, ctypes.byref(status))
     if not pointer:
-        return name
+        return _by_llvm(mangled)
     try:
         return ctypes.string_at(pointer).decode()
     finally:
@@ -96,6 +101,21 @@ def _opening(name: str) -> int:
         if depth == 0:
             return position
     return len(name)
+
+
+def _by_llvm(name: str) -> str:
+    """By clang's own demangler, where the C++ runtime is older than what clang 22 writes (constrained templates)."""
+    program = _cxxfilt()
+    if program is None:
+        return name
+    done = subprocess.run([program, name], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or name
+
+
+@functools.cache
+def _cxxfilt() -> Path | None:
+    tool = find_llvm_program("llvm-cxxfilt")
+    return tool.path if tool else None
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 import pytest
 
 from r3cc.store.demangle import LONGEST_LABEL, base_name, demangle, label, shorten
+from r3cc.toolchain.llvm import find_llvm_program
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,13 @@ def test_a_label_is_cut_where_it_is_still_long() -> None:
     short = label(kernel)
     assert len(short) == LONGEST_LABEL
     assert short.startswith("agent<functor, policy<") and short.endswith(">>")
+
+
+@pytest.mark.skipif(find_llvm_program("llvm-cxxfilt") is None, reason="needs LLVM's demangler")
+def test_constrained_templates_are_demangled_by_any_c_plus_plus_runtime() -> None:
+    # template <typename T, std::enable_if_t<(sizeof(T) > 2), int> N> __global__ void step(T *), as clang 22 writes it
+    assert demangle("_Z4stepIiTnNSt9enable_ifIXgtstT_Li2EEiE4typeELi3EEvPS1_") == "void step<int, 3>(int*)"
+    assert demangle("_Z4nameThatNobodyMangled") == "_Z4nameThatNobodyMangled"
 
 
 @pytest.mark.parametrize("mark", [".intern.1fb4bb19c476302c", "__intern__1fb4bb19c476302c"])
