@@ -29,9 +29,11 @@ GlobalVariable *addSection(Module &M, StringRef Section, ArrayRef<uint8_t> Bytes
   return Global;
 }
 
+/// What others may ask for. clang gives each HIP unit its id as a variable, which nobody does.
 bool definesForOthers(const Module &M) {
   return any_of(M.global_objects(), [](const GlobalObject &G) {
-    return !G.isDeclaration() && !G.hasLocalLinkage() && !G.getName().starts_with("llvm.");
+    return !G.isDeclaration() && !G.hasLocalLinkage() && !G.getName().starts_with("llvm.") &&
+           !G.getName().starts_with("__hip_cuid_");
   });
 }
 
