@@ -80,6 +80,8 @@ def apply(
     patch_path = output.with_suffix(".patch")
     if patch_path == output:
         raise UsageError(f"{output} is what the patch would be called; -o names the profile: -o {output.stem}.json")
+    if not output.parent.is_dir():  # before anything is measured
+        raise UsageError(f"there is no folder {output.parent} for {output.name}; make it, or name another with -o")
     kept = read_profile(output) if output.exists() else None
     candidate = Candidate(passes, codegen_pairs(codegen), LaunchConfiguration(grid, block))
     if (kernel is None) != (candidate == Candidate() and not fix):

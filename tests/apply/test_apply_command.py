@@ -225,6 +225,7 @@ def test_what_cannot_be_applied_is_one_sentence(store: Store, tmp_path: Path) ->
     assert "--device cpu takes it" in sentence(invoke(store, "apply", "-o", str(file), *named), 2)
     assert not file.exists()
     assert "is what the patch would be called" in sentence(invoke(store, "apply", "-o", str(tmp_path / "t.patch")), 2)
+    assert "there is no folder" in sentence(invoke(store, "apply", "-o", str(tmp_path / "none" / "t.json")), 2)
     file.write_text("{}")
     assert "is not a profile" in sentence(invoke(store, "apply", "-o", str(file), "--device", "cpu"), 2)
     assert file.read_text() == "{}"
