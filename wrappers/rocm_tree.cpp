@@ -6,6 +6,7 @@
 #include "text.h"
 #include "text_file.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <glob.h>
@@ -135,6 +136,9 @@ std::vector<std::string> withRocm(const std::vector<std::string> &User) {
     if (!Tree)
       fail("--r3-rocm: " + Tree.problem());
     std::vector<std::string> Flags = rocmFlags(*Tree);
+    // clang's old driver compiles the host first, which then has no device code to take along.
+    if (std::find(User.begin(), User.end(), "-fgpu-rdc") != User.end())
+      Flags.push_back("--offload-new-driver");
     Command.insert(Command.end(), Flags.begin(), Flags.end());
   }
   return Command;
