@@ -44,6 +44,20 @@ bool isCap(const std::string &Argument) {
   return startsWith(Argument, "--maxrregcount") || startsWith(Argument, "-maxrregcount");
 }
 
+/// Flags that may have their value in the next argument, with it in one.
+std::vector<std::string> joined(const std::vector<std::string> &Arguments) {
+  std::vector<std::string> Joined;
+  for (size_t Index = 0; Index < Arguments.size(); ++Index) {
+    const std::string &Own = Arguments[Index];
+    bool IsAlone = Own.find('=') == std::string::npos && Own.size() > 3 && (isLevel(Own) || isCap(Own));
+    if (IsAlone && Index + 1 < Arguments.size())
+      Joined.push_back(Own + '=' + Arguments[++Index]);
+    else
+      Joined.push_back(Own);
+  }
+  return Joined;
+}
+
 /// Flags named by the comments of a PTX file; none for any other file.
 std::vector<std::string> requestedBy(const std::string &Path) {
   std::vector<std::string> Flags;
@@ -69,7 +83,7 @@ std::vector<std::string> ptxasFlags(const std::string &Profile, const std::vecto
 }
 
 void runPtxas(const std::vector<std::string> &Arguments) {
-  std::vector<std::string> Kept = Arguments;
+  std::vector<std::string> Kept = joined(Arguments);
   for (const std::string &Argument : Arguments) {
     if (startsWith(Argument, "-"))
       continue;

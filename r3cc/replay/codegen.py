@@ -89,9 +89,20 @@ class BuildOptions(msgspec.Struct, frozen=True):
         return BuildOptions(request, _ptxas_flags(self.ptxas, given))
 
 
+def _joined(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Flags and values that stand in two arguments, in one: what is replaced goes as a whole."""
+    joined: list[str] = []
+    for flag in flags:
+        if joined and not flag.startswith("-") and "=" not in joined[-1]:
+            joined[-1] += f"={flag}"
+        else:
+            joined.append(flag)
+    return tuple(joined)
+
+
 def _ptxas_flags(recorded: tuple[str, ...], given: Mapping[str, str]) -> tuple[str, ...]:
     """The recorded flags, those that the candidate gives replaced."""
-    flags = recorded
+    flags = _joined(recorded)
     if "ptxas-opt" in given:
         flags = (*(flag for flag in flags if not re.match(r"-O\d|--?opt-level", flag)), f"-O{given['ptxas-opt']}")
     if "maxrregcount" in given:

@@ -9,6 +9,8 @@
 
 // RUN: rm -rf %t.temps && mkdir %t.temps && %r3_clangxx %{flags} -Xcuda-ptxas --maxrregcount=64 -save-temps=obj --r3-use=%t.json -c %s -o %t.temps/tuned.o 2>&1 | count 0
 // RUN: %{text} %t.temps/ptxas-cuda-nvptx64-nvidia-cuda-sm_90.o | cmp %t.validated -
+// RUN: rm -rf %t.temps && mkdir %t.temps && %r3_clangxx %{flags} -Xcuda-ptxas --maxrregcount -Xcuda-ptxas 64 -save-temps=obj --r3-use=%t.json -c %s -o %t.temps/tuned.o 2>&1 | count 0
+// RUN: %{text} %t.temps/ptxas-cuda-nvptx64-nvidia-cuda-sm_90.o | cmp %t.validated -
 // RUN: %r3_clangxx %{flags} -fPIC --r3-use=%t.json -c %s -o %t.o && ld -shared %t.o -o %t.so && %r3 ls --binary %t.so | FileCheck %s
 // CHECK: tuned: pipeline, maxrregcount=24, ptxas-opt=1
 
