@@ -16,6 +16,8 @@ namespace {
 /// Shared bytes a block that every CUDA device gives without cudaFuncSetAttribute, which the application
 /// calls for the kernel that it knows.
 constexpr uint64_t SharedWithoutAsking = 48 * 1024;
+/// Shared memory is given in steps; within one, what alignment adds to the variables' sizes does not matter.
+constexpr uint64_t SharedStep = 1024;
 constexpr size_t DigitsOfName = 12;
 
 json::Value toJSON(const std::optional<Dim3> &Extents) {
@@ -52,7 +54,7 @@ std::optional<uint64_t> threadsOf(const ProfileEntry &Entry) {
 } // namespace
 
 KernelVersion versionFor(const ProfileEntry &Entry, Function &Kernel) {
-  uint64_t Static = launchFacts(*Kernel.getParent(), Kernel).StaticShared;
+  uint64_t Static = alignTo(launchFacts(*Kernel.getParent(), Kernel).StaticShared, SharedStep);
   uint64_t Free = Static < SharedWithoutAsking ? SharedWithoutAsking - Static : 0;
   KernelVersion Version{{}, *Entry.specialised, threadsOf(Entry), Free};
   std::string Values;

@@ -40,6 +40,12 @@
 // STRUCT-NEXT: n=8 {{.*}} _Z6spread5RangePf{{$}}
 // STRUCT-NEXT: n=8 {{.*}} _Z6spread5RangePf{{$}}
 
+// By the dynamic shared memory that is left beside its own variables, with room for their alignment.
+// RUN: %{make} share pipeline='default<O3>' fixed=0:06000000
+// RUN: %{run} | FileCheck %s --check-prefix=SHARED
+// SHARED:      n=6 {{.*}} shared 48128 _Z5shareiPc__r3_{{[0-9a-f]+$}}
+// SHARED-NEXT: n=6 {{.*}} shared 48893 _Z5shareiPc{{$}}
+
 // By what the application itself launches.
 // RUN: %{make} fill pipeline='default<O3>' fixed=- fixed-block=64,4,1 fixed-grid=10,6,1
 // RUN: %{run} | FileCheck %s --check-prefix=ASKED
@@ -79,6 +85,12 @@ struct Range {
 };
 __global__ void spread(Range of, float *x) { x[of.from * thread() + of.to] = of.by; }
 
+__global__ void share(int n, char *x) {
+  __shared__ char few[3], many[256];
+  few[thread() % 3] = many[thread()] = n;
+  x[thread()] = few[n % 3] + many[n];
+}
+
 int main() {
   float *x = nullptr;
   dim3 grid(10, 6), block(64, 4);
@@ -92,4 +104,6 @@ int main() {
   spread<<<grid, block>>>(Range{8, 1, 2.0}, x);
   spread<<<grid, block>>>(Range{8, 2, 2.0}, x);
   spread<<<grid, block>>>(Range{8, 1, 4.0}, x);
+  share<<<grid, block, 48128>>>(6, nullptr);
+  share<<<grid, block, 48893>>>(6, nullptr);
 }
