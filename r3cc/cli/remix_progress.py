@@ -12,6 +12,8 @@ from r3cc.remix.events import Verdict
 from r3cc.remix.planning import Unusable
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Evaluation
+from r3cc.store.demangle import label
+from r3cc.store.model import Kernel
 from r3cc.store.search import Search
 from r3cc.tune.budget import Allowance
 
@@ -21,6 +23,10 @@ class RemixProgress:
 
     def __init__(self) -> None:
         self._progress = Progress()
+
+    def prepares(self, kernels: Sequence[Kernel]) -> None:
+        """One line: the next one may take a while."""
+        say(f"compiling the source of {', '.join(label(kernel.demangled) for kernel in kernels)} as it was recorded")
 
     def unusable(self, kernel: Unusable) -> None:
         """One line."""

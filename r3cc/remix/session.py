@@ -37,6 +37,7 @@ from r3cc.remix.search import Allowed, Company, Remixer, Target
 from r3cc.remix.watching import Watcher
 from r3cc.replay.events import VERSION, Begin, End
 from r3cc.store import Store
+from r3cc.store.model import Kernel
 from r3cc.store.search import Search
 from r3cc.store.whole_file import replace_whole
 from r3cc.tune.llvm_facts import LLVMFacts
@@ -62,6 +63,10 @@ class Question:
 
 class Announcer(Watcher, Protocol):
     """What a session says besides its progress."""
+
+    def prepares(self, kernels: Sequence[Kernel]) -> None:
+        """Before sources are found and compiled as they were recorded, which takes seconds."""
+        ...
 
     def unusable(self, kernel: Unusable) -> None:
         """A kernel is left out."""
@@ -103,6 +108,7 @@ class RemixSession:
         """
         question = self._question
         script = self._script()
+        watcher.prepares([choice.kernel for choice in question.choices])
         with LLVMFacts() as facts, self._planner(facts) as planner:
             targets, unusable = planner.targets(question.choices)
             for each in unusable:

@@ -133,6 +133,7 @@ def test_a_repeated_search_is_of_the_device_that_it_ran_on(searched: Path, recor
     for script, device in ((whole, "cuda:0 (Another GPU)"), (cut, "cpu")):
         done = r3("remix", "--llm", f"transcript:{script}", store=fresh)
         assert done.returncode == 0, done.stderr
+        assert done.stderr.startswith("r3: compiling the source of saxpy as it was recorded\n")
         assert f" on {device}" in done.stdout
 
 
