@@ -11,6 +11,9 @@
 // REDEFINE: %{level} = -O1
 // RUN: %{build} && %{same} pairs %t.validated.cubin %t.built.cubin && not %{same} pairs %t.vectorised.cubin %t.built.cubin
 
+// REDEFINE: %{level} = -O3 -fno-unroll-loops
+// RUN: %{build} && %{same} pairs %t.validated.cubin %t.built.cubin && not %{same} pairs %t.vectorised.cubin %t.built.cubin
+
 // A variable has the alignment that the tuned code's pipeline gave it, where the unit's own did not.
 // REDEFINE: %{level} = -O0
 // RUN: %{build} && %{same} pairs %t.validated.cubin %t.built.cubin && FileCheck %s < %t.built.ptx
@@ -31,6 +34,11 @@ __global__ void pairs(int n, const _Float16 *__restrict__ y, _Float16 *__restric
   __builtin_memcpy(&low, buffer, 8);
   __builtin_memcpy(&high, buffer + 8 * n, 8);
   z[thread()] = low + high + first[2];
+
+  float sum = 0;
+  for (int k = 0; k < n; ++k)
+    sum += z[k] * sum;
+  z[0] = sum;
 
   int i = 2 * thread();
   _Float16 a = y[i], b = y[i + 1], c = y[i + 128], d = y[i + 129];
