@@ -27,6 +27,13 @@ Value = TypeVar("Value")
 FAULT_SIGNALS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT})
 """What ends a process because of what it executed, not because somebody wanted it gone."""
 
+ADDRESS_SIGNALS = frozenset({signal.SIGSEGV, signal.SIGBUS})
+NOT_RECORDED = (
+    "the kernel reaches memory that the recorder does not see, as of malloc or the stack; allocate it by cudaMalloc, "
+    "cudaMallocManaged or cudaMallocHost (hipMalloc …)"
+)
+"""Why the original kernel may fault in replay although it ran in the application, on the same host or with HMM."""
+
 Turn = AbstractContextManager[object]
 """What a lane holds while its device is at work, such as a lock."""
 _STARTS = 2
@@ -227,8 +234,10 @@ class DeviceLane:
         except ProcessDied as error:
             self._drop()
             faulted = error.stage is Stage.LAUNCH and -error.exit_code in FAULT_SIGNALS
-            status = Status.DEVICE_FAULT if faulted else Status.WORKER_LOST
-            return Measurement(status, f"the baseline's replay was {error}")
+            hint = f": {NOT_RECORDED}" if faulted and -error.exit_code in ADDRESS_SIGNALS else ""
+            return Measurement(
+                Status.DEVICE_FAULT if faulted else Status.WORKER_LOST, f"the baseline's replay was {error}{hint}"
+            )
         if isinstance(answer, Refused):
             self._drop()
             if answer.usage:

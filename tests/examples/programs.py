@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from r3cc.devices.count import count_cuda_devices
+from r3cc.toolchain.cuda import find_cuda
+from r3cc.toolchain.native import native_program
 from tests.python_path import python_path
 
 ROOT = Path(__file__).parents[2]
@@ -109,6 +111,20 @@ def compile_example(compiler: Path, cuda: Path, example: Example, program: Path,
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def build_cuda(folder: Path, name: str, source: str, *flags: str) -> Path:
+    """Build a CUDA source by r3-clang++ into ``folder / name``, linked with the shared runtime."""
+    cuda = find_cuda()
+    assert cuda is not None
+    library = cuda.path / "lib64" if (cuda.path / "lib64").is_dir() else cuda.path / "lib"
+    (folder / f"{name}.cu").write_text(source)
+    options = ["-O2", f"--cuda-path={cuda.path}", "--offload-arch=sm_90", "-Wno-unknown-cuda-version"]
+    libraries = [f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime_name(library)}"]
+    command = [str(native_program("r3-clang++")), *options, f"{name}.cu", "-o", name, *flags, *libraries]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / name
 
 
 def runtime_name(library: Path) -> str:

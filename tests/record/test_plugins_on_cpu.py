@@ -11,8 +11,7 @@ import pytest
 from r3cc.record.cpu_modules import COMPILE_VARIABLE
 from r3cc.store import Store
 from r3cc.toolchain.cuda import find_cuda
-from r3cc.toolchain.native import native_program
-from tests.examples.programs import r3, runtime_name
+from tests.examples.programs import build_cuda, r3
 from tests.replay.cpu_kernels import built
 
 pytestmark = pytest.mark.skipif(
@@ -51,16 +50,8 @@ extern "C" void run(int *x) { tenfold<<<1, 32>>>(x); }
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugins with a blank")
-    cuda = find_cuda()
-    assert cuda is not None
-    library = cuda.path / "lib64" if (cuda.path / "lib64").is_dir() else cuda.path / "lib"
-    options = ["-O2", f"--cuda-path={cuda.path}", "--offload-arch=sm_90", "-Wno-unknown-cuda-version"]
-    libraries = [f"-L{library}", f"-Wl,-rpath,{library}", f"-l:{runtime_name(library)}"]
-    for name, source, extra in (("app", APP, ["-ldl"]), ("plugin.so", PLUGIN, ["-shared", "-fPIC"])):
-        (folder / f"{name}.cu").write_text(source)
-        command = [str(native_program("r3-clang++")), *options, f"{name}.cu", "-o", name, *extra, *libraries]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+    build_cuda(folder, "app", APP, "-ldl")
+    build_cuda(folder, "plugin.so", PLUGIN, "-shared", "-fPIC")
     return folder
 
 
