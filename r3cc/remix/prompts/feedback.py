@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from r3cc.remix.model import Rejection, Stage
+from r3cc.remix.source.messages import without_paths
+from r3cc.replay.elements import size_of
 from r3cc.replay.model import BYTES, Evaluation, Mismatch, Status
 
 LEAST_RATIO = 0.01
@@ -13,6 +16,7 @@ LONGEST = 600
 """Characters of a tool's message that a prompt shows."""
 _FROM_NOTHING = 1e100
 """Relative difference that only a reference of 0 has."""
+_ADDRESS = re.compile(r"0x[0-9a-f]+\+(\d+)")
 _STAGES: Mapping[Status, Stage] = {
     Status.REJECTED: Stage.RESOURCES,
     Status.COMPILE_ERROR: Stage.COMPILE,
@@ -65,7 +69,7 @@ def _impossible(ratio: float) -> Rejection:
 def _detail(evaluation: Evaluation) -> str:
     if evaluation.status is Status.MISMATCH and evaluation.mismatches:
         return ": " + _differences(evaluation.mismatches)
-    message = evaluation.message.strip().rstrip(".")
+    message = without_paths(evaluation.message).strip().rstrip(".")
     return f": {message[:LONGEST]}" if message else ""
 
 
@@ -73,8 +77,16 @@ def _differences(mismatches: Sequence[Mismatch]) -> str:
     return "; ".join(map(_difference, mismatches[:3]))
 
 
+def _place(mismatch: Mismatch) -> str:
+    """Where the first one lies: addresses mean nothing to who reads the source."""
+    found = _ADDRESS.fullmatch(mismatch.where)
+    if found is None:
+        return f"at {mismatch.where}"
+    return f"of one array, the first of them number {int(found[1]) // size_of(mismatch.element)} from 0"
+
+
 def _difference(mismatch: Mismatch) -> str:
-    what = f"{mismatch.count} elements of type {mismatch.element} at {mismatch.where}"
+    what = f"{mismatch.count} elements of type {mismatch.element} {_place(mismatch)}"
     if mismatch.element == BYTES:
         return what
     absolute, relative = mismatch.furthest

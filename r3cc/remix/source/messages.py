@@ -12,7 +12,7 @@ from r3cc.remix.model import Rejection, Stage
 from r3cc.remix.source.sandbox import Finished
 
 _ERROR = re.compile(r"^(?P<path>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
-_PATH = re.compile(r"(?:/[\w.+-]+){2,}")
+_PATH = re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}")
 _LONGEST = 400
 
 
