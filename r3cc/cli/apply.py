@@ -179,7 +179,10 @@ def _say_entry(entry: Entry) -> None:
 def _say_written(output: Path, profile: Profile, kept: Profile | None) -> None:
     others = len(kept.merged(profile).kernels) - len(profile.kernels) if kept else 0
     more = f", beside {others} that were there" if others else ""
-    path = str(output.absolute())
-    # Build tools take a flag apart at blanks, quoted or not.
-    how = f"--r3-use={path}" if path == shlex.quote(path) else f"R3_USE={shlex.quote(path)} in its environment"
-    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with {how}")
+    say(f"wrote {counted(len(profile.kernels), 'kernel')} to {output}{more}; build with {how_to_use(output)}")
+
+
+def how_to_use(profile: Path) -> str:
+    """What a build is given for a profile: build tools take a flag apart at blanks, quoted or not."""
+    path = str(profile.absolute())
+    return f"--r3-use={path}" if path == shlex.quote(path) else f"R3_USE={shlex.quote(path)} in its environment"

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from r3cc.cli import r3
+from r3cc.cli.apply import how_to_use
 from r3cc.llvm.inspect import kernel_identity
 from r3cc.replay.events import VERSION, Begin, End, Final, KernelPlan, RegionChange
 from r3cc.replay.events import Result as Decision
@@ -374,3 +375,11 @@ def test_constants_by_hand_are_those_of_the_recorded_launches(store: Store, tmp_
     assert "saxpy has no argument 'n'" in sentence(invoke(store, "replay", "saxpy", "--fix", "n"), 1)
     given = ("apply", "-o", str(tmp_path / "t.json"), "--fix", "0")
     assert "belongs to it" in sentence(invoke(store, *given), 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [("/a/tuned.r3.json", "--r3-use=/a/tuned.r3.json"), ("/a b/t.json", "R3_USE='/a b/t.json' in its environment")],
+)
+def test_a_path_with_blanks_goes_to_the_build_by_its_environment(path: str, given: str) -> None:
+    assert how_to_use(Path(path)) == given
