@@ -32,9 +32,9 @@ std::string defaultArchitecture(int ToolkitMajor) { return ToolkitMajor >= 13 ? 
 /// What -arch=all and all-major stand for, in those generations that clang 22 and the toolkit both know.
 std::vector<std::string> everyArchitecture(int ToolkitMajor, bool OnlyMajor) {
   if (ToolkitMajor >= 13)
-    return OnlyMajor
-               ? std::vector<std::string>{"75", "80", "90", "100", "120"}
-               : std::vector<std::string>{"75", "80", "86", "87", "89", "90", "100", "103", "120", "121"};
+    return OnlyMajor ? std::vector<std::string>{"75", "80", "90", "100", "110", "120"}
+                     : std::vector<std::string>{"75", "80",  "86",  "87",  "88",  "89",
+                                                "90", "100", "103", "110", "120", "121"};
   return OnlyMajor ? std::vector<std::string>{"50", "60", "70", "80", "90"}
                    : std::vector<std::string>{"50", "52", "53", "60", "61", "62", "70",
                                               "72", "75", "80", "86", "87", "89", "90"};
@@ -43,6 +43,13 @@ std::vector<std::string> everyArchitecture(int ToolkitMajor, bool OnlyMajor) {
 void addOnce(std::vector<std::string> &Names, const std::string &Name) {
   if (std::find(Names.begin(), Names.end(), Name) == Names.end())
     Names.push_back(Name);
+}
+
+/// GPUs that came with CUDA 13.0 and its PTX 9.0; clang 22 takes PTX 8.8 for every toolkit that is newer than
+/// it.
+bool needsNewerPtx(const std::string &Number) {
+  std::string Digits = Number.substr(0, Number.find_first_not_of("0123456789"));
+  return Digits == "88" || Digits == "110";
 }
 
 bool hasGpu() { return access("/dev/nvidiactl", F_OK) == 0; }
@@ -109,7 +116,10 @@ Result<NvccArchitectures::Images> NvccArchitectures::images(int ToolkitMajor) co
     for (const std::string &Code : Wanted.codes) {
       if (!isReal(Code) && !isVirtual(Code) && Code != "native")
         return Problem{"no GPU is called '" + Code + "'; clang takes sm_NN and compute_NN"};
-      addOnce(Made.machine, isVirtual(Code) ? RealPrefix + number(Code) : Code);
+      std::string Machine = isVirtual(Code) ? RealPrefix + number(Code) : Code;
+      addOnce(Made.machine, Machine);
+      if (needsNewerPtx(number(Machine)))
+        addOnce(Made.newerPtx, Machine);
       if (isVirtual(Code))
         addOnce(Made.ptx, RealPrefix + number(Code));
       if (isReal(Code) && number(Code) != number(Wanted.virtualArchitecture))

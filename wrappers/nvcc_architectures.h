@@ -19,8 +19,9 @@ public:
   Result<bool> addGenerateCode(const std::string &Specification);
 
   struct Images {
-    std::vector<std::string> machine; ///< sm_90, native
-    std::vector<std::string> ptx;     ///< sm_90
+    std::vector<std::string> machine;  ///< sm_90, native
+    std::vector<std::string> ptx;      ///< sm_90
+    std::vector<std::string> newerPtx; ///< those of machine that clang must be told PTX 9.0 for
     std::vector<std::string> notes;
   };
   /// What is to be made, without repetitions, for a toolkit of a major version.

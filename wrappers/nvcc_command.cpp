@@ -367,6 +367,8 @@ private:
       return refuse("several GPUs", "with -ptx, -cubin and -fatbin clang makes one image; name one GPU");
     for (const std::string &Name : Images->machine)
       write("--offload-arch=" + Name);
+    for (const std::string &Name : Images->newerPtx)
+      writeAll({"-Xarch_" + Name, "--cuda-feature=+ptx90"});
     if (!Relocatable && !isDeviceOnly())
       for (const std::string &Name : Images->ptx)
         write("--cuda-include-ptx=" + Name);
