@@ -43,12 +43,11 @@ void linkDeviceCode(const std::string &Compiler, const ClangCommand &Command) {
   if (Wrapper.empty())
     fail("-dlink needs clang-linker-wrapper, which isn't beside " + Compiler + "; install clang-tools-22");
   std::vector<std::string> Arguments = {"--cuda-path=" + Command.cuda.root,
-                                        "--host-triple=x86_64-pc-linux-gnu",
-                                        "--device-compiler=-O3",
-                                        "--linker-path=" + libraryFile(KeepRegistrationProgram),
-                                        "--",
-                                        "-o",
-                                        Command.output.empty() ? "a_dlink.o" : Command.output};
+                                        "--host-triple=x86_64-pc-linux-gnu", "--device-compiler=-O3",
+                                        "--linker-path=" + libraryFile(KeepRegistrationProgram)};
+  for (const std::string &Flag : Command.deviceLinkFlags)
+    Arguments.push_back("--device-compiler=" + Flag);
+  Arguments.insert(Arguments.end(), {"--", "-o", Command.output.empty() ? "a_dlink.o" : Command.output});
   std::vector<std::string> Inputs = Command.inputs;
   for (std::string &Archive : archivesByName(Command.arguments))
     Inputs.push_back(std::move(Archive));

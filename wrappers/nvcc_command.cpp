@@ -31,6 +31,8 @@ constexpr std::array<const char *, 7> Lenient = {"-Wno-unknown-cuda-version",
                                                  "-Wno-error=invalid-constexpr",
                                                  "-Wno-pass-failed"};
 
+constexpr const char *NewerPtx = "--cuda-feature=+ptx90";
+
 bool isOneOf(string_view Text, std::initializer_list<string_view> Words) {
   return std::find(Words.begin(), Words.end(), Text) != Words.end();
 }
@@ -327,6 +329,8 @@ private:
       W.isInput ? writeInput(W.text) : write(W.text);
     writeIncludes();
     writePhase();
+    if (Command.phase == NvccPhase::DeviceLink)
+      chooseDeviceLink();
     for (Word &W : Body)
       Command.arguments.push_back(std::move(W.text));
   }
@@ -368,7 +372,7 @@ private:
     for (const std::string &Name : Images->machine)
       write("--offload-arch=" + Name);
     for (const std::string &Name : Images->newerPtx)
-      writeAll({"-Xarch_" + Name, "--cuda-feature=+ptx90"});
+      writeAll({"-Xarch_" + Name, NewerPtx});
     if (!Relocatable && !isDeviceOnly())
       for (const std::string &Name : Images->ptx)
         write("--cuda-include-ptx=" + Name);
@@ -380,6 +384,13 @@ private:
       writeAll({"-Xarch_device", "-O3"});
     if (!isFile(Command.cuda.include() + "/curand_mtgp32_kernel.h")) // clang includes it in every source
       writeAll({"-isystem", libraryFile("include/r3/without-curand")});
+  }
+
+  /// One PTX serves all GPUs of a device link.
+  void chooseDeviceLink() {
+    Result<NvccArchitectures::Images> Images = Architectures.images(Command.cuda.major);
+    if (Images && !Images->newerPtx.empty())
+      Command.deviceLinkFlags = {NewerPtx};
   }
 
   bool isDeviceOnly() const { return Command.phase == NvccPhase::Ptx || Command.phase == NvccPhase::Cubin; }
@@ -450,7 +461,7 @@ private:
   size_t Index = 0;
   std::vector<Word> Body;
   std::string Trouble;
-  ClangCommand Command = {NvccPhase::Program, {}, {}, {}, {}, {}, false};
+  ClangCommand Command = {NvccPhase::Program, {}, {}, {}, {}, {}, {}, false};
 
   NvccArchitectures Architectures;
   std::string Language, PhaseFlag, BinarySuffix, OutputDirectory, CudaPath, HostLevel;

@@ -29,7 +29,8 @@ struct ClangCommand {
   std::vector<std::string> inputs;
   std::string output; ///< -o, empty if none
   CudaTree cuda;
-  std::vector<std::string> notes; ///< what was dropped, and why
+  std::vector<std::string> notes;           ///< what was dropped, and why
+  std::vector<std::string> deviceLinkFlags; ///< of the compiler that -dlink starts
   bool verbose = false;
 };
 
