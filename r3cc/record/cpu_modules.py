@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,12 +39,37 @@ def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
 
     Objects are cached in the store by content. Raises R3Error, with the reason, when a module cannot run there.
     """
-    modules = [module for binary in binaries for module in whole_modules(binary, store)]
+    modules = [module for binary in binaries for module in newest(whole_modules(binary, store))]
     folder = store.cache / "cpu" / _program_key(modules)
     folder.mkdir(parents=True, exist_ok=True)
     missing = [module for module in modules if not (folder / f"{module.info['module']}.so").is_file()]
     build_modules(missing, folder)
     return {MODULES_VARIABLE: str(folder.resolve()), COMPILE_VARIABLE: sys.executable}
+
+
+def newest(modules: Sequence[EmbeddedModule]) -> list[EmbeddedModule]:
+    """Of each source's modules those for its newest architecture, which is the one that libr3cpu.so takes.
+
+    All of them where a source was compiled more than once: nothing says then which belong together.
+    """
+    of_source: dict[str, list[EmbeddedModule]] = {}
+    for module in modules:
+        of_source.setdefault(str(module.info.get("source", "")), []).append(module)
+    return [module for group in of_source.values() for module in _newest_of(group)]
+
+
+def _newest_of(group: list[EmbeddedModule]) -> list[EmbeddedModule]:
+    architectures = [str(module.info.get("architecture", "")) for module in group]
+    if len(set(architectures)) < len(group):
+        return group
+    numbers = [_architecture_number(name) for name in architectures]
+    return [module for module, number in zip(group, numbers, strict=True) if number == max(numbers)]
+
+
+def _architecture_number(architecture: str) -> int:
+    """90 of ``sm_90a``, as libr3cpu.so reads it."""
+    digits = re.search(r"\d+", architecture)
+    return int(digits[0]) if digits else 0
 
 
 def build_modules(modules: Iterable[EmbeddedModule], folder: Path) -> None:

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 from r3cc.errors import R3Error
-from r3cc.record.cpu_modules import build_modules
+from r3cc.record.cpu_modules import build_modules, newest
 from r3cc.store.binary import read_binary
 
 
 def compile_library(library: Path, folder: Path) -> None:
     """Write ``<module id>.so`` into ``folder`` for the modules of ``library`` that it lacks. Raises R3Error."""
-    modules = read_binary(library)
+    modules = newest(read_binary(library))
     build_modules([each for each in modules if not (folder / f"{each.info['module']}.so").is_file()], folder)
 
 
