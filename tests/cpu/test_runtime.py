@@ -88,7 +88,7 @@ def test_a_missing_entry_is_one_error_with_its_name(program: Path, environment: 
 
 
 def test_a_module_that_is_not_there_is_named(program: Path, environment: dict[str, str], tmp_path: Path) -> None:
-    empty = environment | {"R3_CPU_MODULES": str(tmp_path)}
+    empty = environment | {"R3_CPU_MODULES": str(tmp_path), "R3_CPU_COMPILE": ""}
     done = subprocess.run([program], env=empty, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert f"has not been compiled for the cpu device: '{tmp_path}/" in done.stderr
