@@ -13,6 +13,7 @@ from r3cc.remix.loop.attempts import Attempts
 from r3cc.remix.loop.cascade import Judgement, duplicate
 from r3cc.remix.loop.journal import Journal
 from r3cc.remix.loop.memory import Memory
+from r3cc.remix.loop.nested import Best
 from r3cc.remix.loop.work import Outcome, Parts, Work
 from r3cc.remix.model import Built, Rejection, Stage
 from r3cc.replay.events import Incumbent, KernelPlan
@@ -84,8 +85,9 @@ class Committer:
             return None
         if ratio is None or ratio.median > WORTH_TUNING * self._state.best_ratio:
             return None
+        itself = Best(Candidate(variant=built.variant.id), ratio, judgement.resources)
         return await self._parts.tuner.tune(
-            n, outcome.texts, built, ratio, self._journal, self._attempts.write_evaluation
+            n, outcome.texts, built.variant, itself, self._journal, self._attempts.write_evaluation
         )
 
     def _repeated(self, memory: Memory, n: int) -> Tuned:

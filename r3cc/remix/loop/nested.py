@@ -23,6 +23,7 @@ from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPla
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Asked, KernelSearch
 from r3cc.tune.proposers import r3_proposer
+from r3cc.tune.search import registers_of
 from r3cc.tune.space import Space
 
 WAVE = 3
@@ -36,6 +37,8 @@ class Best:
 
     candidate: Candidate
     ratio: Interval
+    resources: Mapping[str, int]
+    """Of the rewrite itself, with the values of its parameters."""
     changes: tuple[str, ...] = ()
 
 
@@ -70,17 +73,16 @@ class NestedTuner:
         self._numbers = itertools.count()
 
     async def tune(
-        self, n: int, texts: Mapping[str, str], built: Built, ratio: Interval, journal: Journal, write: Write
+        self, n: int, texts: Mapping[str, str], variant: Variant, best: Best, journal: Journal, write: Write
     ) -> Tuned | None:
-        """The best candidate on a rewrite, with its event; None when the budget is 0."""
+        """The best candidate on a rewrite, which is the best so far, with its event; None when the budget is 0."""
         if self._evaluations <= 0:
             return None
 
         def note(stage: str, evaluation: Evaluation) -> None:
             write(n, stage, evaluation)
 
-        best = Best(Candidate(variant=built.variant.id), ratio)
-        spent, variant = await self._tune_parameters(n, texts, built.variant, best, journal, note)
+        spent, variant = await self._tune_parameters(n, texts, variant, best, journal, note)
         spent += await self._tune_build(n, variant, best, self._evaluations - spent, note)
         return journal.add(
             Tuned,
@@ -115,6 +117,7 @@ class NestedTuner:
                 if judgement.ratio is not None and self._is_better(judgement.ratio, best):
                     values, variant = tried, built.variant
                     best.candidate, best.ratio = Candidate(variant=variant.id), judgement.ratio
+                    best.resources = judgement.resources
                     best.changes = tuple(f"{name}={chosen}" for name, chosen in sorted(values.items()))
         return spent, variant
 
@@ -135,8 +138,9 @@ class NestedTuner:
         return search.evaluations
 
     def _kernel_search(self, space: Space, n: int, best: Best) -> KernelSearch:
-        itself = Evaluation(Candidate(), Status.OK, ratio=best.ratio)
-        return KernelSearch(space, r3_proposer(space, self._seed + n, WAVE), itself, self._noise)
+        itself = Evaluation(Candidate(), Status.OK, ratio=best.ratio, resources=dict(best.resources))
+        proposer = r3_proposer(space, self._seed + n, WAVE, registers_of(itself))
+        return KernelSearch(space, proposer, itself, self._noise)
 
     async def _wave(self, search: KernelSearch, variant: Variant, note: Note) -> bool:
         """Ask a few, evaluate them together, tell in their order; False when there is nothing left to ask."""

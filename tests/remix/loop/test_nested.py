@@ -11,9 +11,9 @@ import pytest
 from r3cc.errors import R3Error
 from r3cc.remix.events import Tuned
 from r3cc.remix.loop.journal import Journal
-from r3cc.remix.loop.nested import NestedTuner
+from r3cc.remix.loop.nested import Best, NestedTuner
 from r3cc.remix.model import Built, Parameter, Rejection, Stage, Variant
-from r3cc.replay.model import Interval
+from r3cc.replay.model import Candidate, Interval
 from r3cc.store.eventlog import EventLog
 
 FASTER = Interval(0.5, 0.49, 0.51, 6)
@@ -40,9 +40,8 @@ def no_space(variant: Variant) -> object:
 def tuned(path: Path, builder: Refusing, is_over: Callable[[], bool]) -> Tuned | None:
     with EventLog(path) as log:
         tuner = NestedTuner("k", 6, builder, None, builder, no_space, 0.01, 1, is_over)  # type: ignore[arg-type]
-        variant = Variant("v", "source", "ir")
-        built = Built(variant, None)  # type: ignore[arg-type]
-        return asyncio.run(tuner.tune(0, {}, built, FASTER, Journal(log, ()), lambda *_: None))
+        best = Best(Candidate(variant="v"), FASTER, {})
+        return asyncio.run(tuner.tune(0, {}, Variant("v", "source", "ir"), best, Journal(log, ()), lambda *_: None))
 
 
 @pytest.mark.parametrize(("over", "builds"), [(False, 6), (True, 0)])
