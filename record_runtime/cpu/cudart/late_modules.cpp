@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "late_modules.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <spawn.h>
@@ -35,8 +36,11 @@ void compileModulesOf(const std::string &library) {
     arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t child = 0;
-  if (posix_spawn(&child, python, nullptr, nullptr, arguments.data(), ownEnvironment().data()) == 0)
-    waitpid(child, nullptr, 0); // whoever looks for the modules sees what came of it
+  if (posix_spawn(&child, python, nullptr, nullptr, arguments.data(), ownEnvironment().data()) != 0)
+    return;
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) // the program's signals go on
+    ;
+  // Whoever looks for the modules sees what came of it.
 }
 
 } // namespace r3::cpu::cudart
