@@ -62,7 +62,8 @@ int main() {
   check("fill", cuMemsetD32(memory, 7, 32));
   cudaMemcpy(from, reinterpret_cast<void *>(memory), sizeof(from), cudaMemcpyDeviceToHost);
   check("free", cuMemFree(memory));
-  std::printf("%s: %d, %d, %d %d, %d, %d\\n", name, count, context == current && current == streams, to[3], to[31], from[31], major);
+  bool same = context == current && current == streams;
+  std::printf("%s: %d, %d, %d %d, %d, %d\\n", name, count, same, to[3], to[31], from[31], major);
   CUmodule module;
   check("module", cuModuleLoadData(&module, "none"));
   check("no device", cuDeviceGet(&device, 1));
