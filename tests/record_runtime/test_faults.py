@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,17 @@ def ended_by(bench: Bench, scenario: str, ending: signal.Signals) -> Recorded:
     return Recorded(process.returncode, output, messages, bench.open(path))
 
 
+def wait_for_launches(store: Path, kernel: str, count: int) -> None:
+    """Until so many launches of a kernel can be read: they are written beside the program."""
+    end = time.monotonic() + 60
+    while True:
+        with Store.open(store) as opened:
+            if sum(len(opened.launches(each)) for each in opened.kernels() if each.name == kernel) == count:
+                return
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 def test_a_launch_that_runs_when_the_program_ends_is_said_to(bench: Bench, ending: signal.Signals) -> None:
     recorded = ended_by(bench, "stuck", ending)
@@ -157,7 +169,12 @@ def test_launches_of_static_destructors_are_recorded(bench: Bench) -> None:
 
 
 def test_a_crash_leaves_what_was_complete(bench: Bench) -> None:
-    recorded = bench.record(bench.programs.dynamic, "abort", "10")
+    path = bench.folder / "crashed"
+    with bench.start(path, bench.programs.dynamic, "waiting", "10") as process:
+        wait_for_launches(path, SCALE, 3)
+        process.send_signal(signal.SIGABRT)
+        output, messages = process.communicate(timeout=60)
+    recorded = Recorded(process.returncode, output, messages, bench.open(path))
     assert recorded.status == -signal.SIGABRT
     report = verify(recorded.store)
     assert report.sound and report.killed

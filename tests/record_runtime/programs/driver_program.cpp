@@ -691,10 +691,6 @@ int main(int count, char **arguments) {
       run(launches);
   if (scenario == "late")
     late.launches = launches;
-  if (scenario == "abort") {
-    basic(launches);
-    std::abort();
-  }
   if (scenario == "_exit") {
     basic(launches);
     std::fflush(stdout);
