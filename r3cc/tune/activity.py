@@ -25,7 +25,8 @@ class Odds(msgspec.Struct, frozen=True):
     def shares(self, rates: Mapping[str, float], names: Sequence[str]) -> list[float]:
         """Probabilities of these names' passes to be drawn."""
         weights = [self.others + math.sqrt(rates.get(name, 0.0)) for name in names]
-        return [weight / sum(weights) for weight in weights]
+        total = sum(weights)
+        return [weight / total for weight in weights]
 
 
 EVEN = Odds({}, {}, 1.0)

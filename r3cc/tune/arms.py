@@ -84,7 +84,21 @@ class PipelineArm:
         self._optimizer.adopt(genotype.edits, loss)
 
 
-class KnobArm:
+class _OfKnobs:
+    """The part of an arm that is some of the knobs."""
+
+    _keys: Collection[str]
+
+    def part(self, genotype: Genotype) -> Knobs:
+        """Its knobs."""
+        return tuple(pair for pair in genotype.knobs if pair[0] in self._keys)
+
+    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
+        """Its values beside the best of the rest."""
+        return with_knobs(best, self._keys, self.part(donor))
+
+
+class KnobArm(_OfKnobs):
     """All knobs but those of the launch: all constants at once, then what a discrete optimizer asks for."""
 
     name = "knobs"
@@ -108,20 +122,12 @@ class KnobArm:
         told, knobs = self._optimizer.ask()
         return told, self.graft(best, Genotype(knobs=knobs))
 
-    def part(self, genotype: Genotype) -> Knobs:
-        """All knobs but the launch's."""
-        return tuple(pair for pair in genotype.knobs if pair[0] in self._keys)
-
-    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
-        """Its values beside the best launch."""
-        return with_knobs(best, self._keys, self.part(donor))
-
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """Go on from there, if it is the best."""
         self._optimizer.adopt(self.part(genotype), loss)
 
 
-class LaunchArm:
+class LaunchArm(_OfKnobs):
     """The block shape and the knobs that go with it, by a model of what they do together."""
 
     name = "launch"
@@ -144,14 +150,6 @@ class LaunchArm:
         chosen = [(knob.key, knob.values[at - 1]) for knob, at in zip(self._knobs, setting, strict=True) if at]
         donor = Genotype(knobs=tuple(chosen))
         return (lambda loss: self._optimizer.tell(setting, loss)), self.graft(best, donor)
-
-    def part(self, genotype: Genotype) -> Knobs:
-        """The block, and the knobs that go with it."""
-        return tuple(pair for pair in genotype.knobs if pair[0] in self._keys)
-
-    def graft(self, best: Genotype, donor: Genotype) -> Genotype:
-        """Its launch beside the best of the rest."""
-        return with_knobs(best, self._keys, self.part(donor))
 
     def adopt(self, genotype: Genotype, loss: float) -> None:
         """One more measured setting."""

@@ -106,7 +106,7 @@ class ArmProposer:
         """An arm's part that was better than the best's, beside other parts, now beside the best's."""
         arm = self._arms[name]
         better = [pair for pair in self._found[name].values() if pair[0] < self._parts[name] - WORTH]
-        ranked = [arm.graft(self._best, donor) for _, donor in sorted(better, key=lambda pair: pair[0])]
+        ranked = (arm.graft(self._best, donor) for _, donor in sorted(better, key=lambda pair: pair[0]))
         genotype = next((each for each in ranked if each not in self._tried), None)
         return None if genotype is None else (partial(arm.adopt, genotype), genotype)
 
