@@ -42,8 +42,7 @@ def prepare_modules(binaries: Sequence[Path], store: Store) -> dict[str, str]:
     modules = [module for binary in binaries for module in newest(whole_modules(binary, store))]
     folder = store.cache / "cpu" / _program_key(modules)
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [module for module in modules if not (folder / f"{module.info['module']}.so").is_file()]
-    build_modules(missing, folder)
+    build_modules(modules, folder)
     return {MODULES_VARIABLE: str(folder.resolve()), COMPILE_VARIABLE: sys.executable}
 
 
@@ -73,11 +72,12 @@ def _architecture_number(architecture: str) -> int:
 
 
 def build_modules(modules: Iterable[EmbeddedModule], folder: Path) -> None:
-    """Write ``<module id>.so`` into ``folder`` for each module.
+    """Write ``<module id>.so`` into ``folder`` for each module that it lacks.
 
     Compiles in processes of their own, as many at once as there are cores. Raises R3Error that names the source.
     """
-    wanted = {str(module.info["module"]): module for module in modules}
+    named = {str(module.info["module"]): module for module in modules}
+    wanted = {name: module for name, module in named.items() if not (folder / f"{name}.so").is_file()}
     parts = [part for module in wanted.values() for part in parts_of(module)]
     if not parts:
         return

@@ -16,8 +16,7 @@ from r3cc.store.binary import read_binary
 
 def compile_library(library: Path, folder: Path) -> None:
     """Write ``<module id>.so`` into ``folder`` for the modules of ``library`` that it lacks. Raises R3Error."""
-    modules = newest(read_binary(library))
-    build_modules([each for each in modules if not (folder / f"{each.info['module']}.so").is_file()], folder)
+    build_modules(newest(read_binary(library)), folder)
 
 
 def main() -> None:
