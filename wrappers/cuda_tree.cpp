@@ -55,8 +55,10 @@ std::string treeOfNvcc() {
 /// The folder of links to a toolkit that this program stands in as its nvcc.
 std::string treeAroundNvcc() {
   std::string Called = calledPath();
+  if (baseName(Called) != "nvcc")
+    return "";
   std::string Root = realPath(directoryOf(directoryOf(Called)));
-  return baseName(Called) == "nvcc" && isTree(Root) ? Root : "";
+  return isTree(Root) ? Root : "";
 }
 
 /// The newest toolkit of NVIDIA's Python packages beside this program; then the system's.
@@ -83,8 +85,9 @@ Result<CudaTree> findCudaTree(const std::string &Chosen) {
     std::string by, root;
   };
   // nvcc itself takes the toolkit that it lies in, whatever the environment says.
-  if (std::string Around = treeAroundNvcc(); Chosen.empty() && !Around.empty())
-    return describe(Around);
+  if (Chosen.empty())
+    if (std::string Around = treeAroundNvcc(); !Around.empty())
+      return describe(Around);
   for (const Named &Candidate : {Named{"--cuda-path", Chosen}, Named{"CUDA_HOME", environment("CUDA_HOME")},
                                  Named{"CUDA_PATH", environment("CUDA_PATH")}}) {
     if (Candidate.root.empty())
