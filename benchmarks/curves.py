@@ -155,6 +155,15 @@ def examine(subject: Subject, seeds: int, budget: int, seconds: float, folder: P
     return found
 
 
+def proposer_of(
+    arm: str, space: Space, seed: int, width: int, registers: int | None
+) -> tuple[Proposer, tuple[Genotype, ...]]:
+    """Who asks in an arm, and what is tried before: R3 begins with ``default<O3>`` as it is."""
+    if arm == "r3":
+        return r3_proposer(space, seed, width, registers), (Genotype(),)
+    return RandomProposer(space, seed), ()
+
+
 def search(
     subject: Subject,
     evaluator: Evaluator,
@@ -168,13 +177,7 @@ def search(
     """One search as ``r3 tune`` does it, without finals."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    proposer: Proposer
-    first: tuple[Genotype, ...] = ()
-    if arm == "r3":
-        proposer = r3_proposer(subject.space, seed, evaluator.width, registers_of(baseline))
-        first = (Genotype(),)
-    else:
-        proposer = RandomProposer(subject.space, seed)
+    proposer, first = proposer_of(arm, subject.space, seed, evaluator.width, registers_of(baseline))
     state = KernelSearch(subject.space, proposer, baseline, noise_of(baseline), first)
     with EventLog(folder / "events.jsonl") as log:
         journal = Curve(log)

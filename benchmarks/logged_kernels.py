@@ -33,14 +33,11 @@ from r3cc.tune.edits import Change, Edit, Insert, Preset
 from r3cc.tune.genotype import Genotype, Knobs
 from r3cc.tune.knobs import BLOCK, KERNEL_KNOBS
 from r3cc.tune.llvm_facts import TargetFacts
+from r3cc.tune.register_bounds import GRANULE, MAXNTID, MOST_THREADS, REGISTERS, bound
 from r3cc.tune.space import Space
 from r3cc.tune.specialisation import BLOCK as BLOCK_CONSTANT
 from r3cc.tune.specialisation import PREFIX, Constants
 
-REGISTERS = 65536
-MOST_THREADS = 2048
-"""Of a multiprocessor of an H200; more blocks than that asked for are not heeded."""
-GRANULE = 8
 FEWEST_POINTS = 12
 ACTIVE_PLACE = 0.5
 """In how many places a pass changes the code that does so anywhere."""
@@ -104,12 +101,8 @@ class Logged:
         """Registers a thread that ptxas would give a candidate; None where its block cannot be launched with them."""
         knobs = dict(candidate.codegen)
         block = candidate.launch.block or self.recorded
-        bounds = [int(knobs["maxnreg"])] if "maxnreg" in knobs else []
-        if "maxntid" in knobs:
-            threads, blocks = volume(dimensions(knobs["maxntid"])), int(knobs.get("minctasm", "1"))
-            blocks = blocks if threads * blocks <= MOST_THREADS else 1
-            bounds.append(REGISTERS // (threads * blocks) // GRANULE * GRANULE)
-        count = min(self.free_registers, *bounds) if bounds else self.own_registers
+        most = bound(knobs, volume(dimensions(knobs[MAXNTID]) if MAXNTID in knobs else block))
+        count = self.own_registers if most is None else min(self.free_registers, most)
         return count if volume(block) * -(-count // GRANULE) * GRANULE <= REGISTERS else None
 
 
@@ -140,9 +133,10 @@ def _logged(name: str, judged: Sequence[tuple[Genotype, Evaluation]]) -> Logged 
     without = [(genotype, found) for genotype, found in valid if not genotype.edits]
     idle, changed = _compared(valid, without, lambda genotype: tuple(map(str, genotype.edits)))
     active = _fewest([parts for parts, _ in changed], idle)
-    edits = {*idle, *(part for parts, _ in changed for part in parts)}
+    edits = sorted({*idle, *(part for parts, _ in changed for part in parts)})
     bare = [(genotype, found) for genotype, found in without if not _constants(genotype)]
     unused, special = _compared(without, bare, _constants)
+    constants = sorted({part for parts, _ in special for part in parts})
     return Logged(
         name,
         recorded,
@@ -151,7 +145,7 @@ def _logged(name: str, judged: Sequence[tuple[Genotype, Evaluation]]) -> Logged 
         max(_registers(found) for found in plain),
         {point: statistics.fmean(losses) for point, losses in points.items()},
         dict.fromkeys(edits, 0.0) | _effects(changed, active),
-        dict.fromkeys(unused, 0.0) | _effects(special, sorted({part for parts, _ in special for part in parts})),
+        dict.fromkeys(sorted(unused), 0.0) | _effects(special, constants),
         len(active) / max(len(edits), 1),
     )
 

@@ -20,23 +20,21 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from benchmarks.common import options_of, options_parser, report
+from benchmarks.curves import ARMS, RESAMPLED, proposer_of
 from benchmarks.logged_kernels import Logged, World, foretold, read_kernels, space_of
 from r3cc.replay.model import Candidate, Evaluation, Interval, Status
 from r3cc.tune.blocks import legal_blocks
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.kernel_search import Asked, KernelSearch
 from r3cc.tune.llvm_facts import LLVMFacts
-from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
 from r3cc.tune.space import Space
 
-ARMS = ("r3", "random")
 WIDTH = 17
 """Evaluations in flight on a machine with one GPU and 16 cores."""
 BUDGET = 150
 SHOWN = (10, 25, 60, 150)
 SEEDS, QUICK_SEEDS = 10, 2
 NOISE = 0.002
-RESAMPLED = 2000
 TARGET = {"triple": "nvptx64-nvidia-cuda", "architecture": "sm_90"}
 
 
@@ -71,12 +69,7 @@ def main() -> None:
 
 def search(space: Space, world: World, arm: str, seed: int, width: int) -> list[float]:
     """The loss of the best after each evaluation."""
-    proposer: Proposer
-    first: tuple[Genotype, ...] = ()
-    if arm == "r3":
-        proposer, first = r3_proposer(space, seed, width, world.kernel.own_registers), (Genotype(),)
-    else:
-        proposer = RandomProposer(space, seed)
+    proposer, first = proposer_of(arm, space, seed, width, world.kernel.own_registers)
     itself = Interval(1.0, 1 - NOISE, 1 + NOISE, 1)
     own = Evaluation(Candidate(), Status.OK, object_hash=world.code(Genotype(), Candidate()), ratio=itself)
     state = KernelSearch(space, proposer, own, NOISE, first)
