@@ -21,7 +21,7 @@ class RecordedLaunch(msgspec.Struct, frozen=True):
     weight: float
     """Launches of the application that this one stands for."""
     app_ns: float
-    """Its device time in the application, else the median of its shape; 0 when neither was taken."""
+    """Its device time in the application or its shape's median, whichever is less; 0 when neither was taken."""
 
 
 class LaunchSource(Protocol):
@@ -106,7 +106,11 @@ class SomeLaunches(msgspec.Struct, frozen=True):
 
 
 def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:
-    """Share each shape's launches in the application among its recorded ones that are not held out."""
+    """Share each shape's launches in the application among its recorded ones that are not held out.
+
+    A recorded launch's own time is one sample on a device that was idle before and that others may use meanwhile: the
+    median of the shape's launches caps it.
+    """
     shapes = {(shape.grid, shape.block, shape.shared): shape for shape in kernel.shapes}
     counts = Counter((launch.grid, launch.block, launch.shared) for launch in recorded if not launch.held_out)
     weighed = []
@@ -115,5 +119,6 @@ def weigh(recorded: list[Launch], kernel: Kernel) -> tuple[RecordedLaunch, ...]:
         shape = shapes.get(geometry)
         typical = (shape.median_ns or shape.total_ns / max(shape.launches, 1)) if shape else 0.0
         weight = shape.launches / max(counts[geometry], 1) if shape else 1.0
-        weighed.append(RecordedLaunch(launch, max(weight, 1.0), float(launch.time_ns or typical)))
+        app_ns = min((float(time) for time in (launch.time_ns, typical) if time), default=0.0)
+        weighed.append(RecordedLaunch(launch, max(weight, 1.0), app_ns))
     return tuple(weighed)

@@ -54,6 +54,12 @@ def test_every_launch_is_counted_and_timed(bench: Bench, program: str) -> None:
         assert own <= shape.median_ns <= own + 10_000  # at most two waits for the host
 
 
+def test_times_have_no_loading_of_code_in_them(bench: Bench, program: str) -> None:
+    kernel = bench.record(program, "basic", "20", R3_RECORD_KERNELS="none of them").kernel(SCALE)
+    assert (kernel.timed, kernel.recorded) == (20, 0)
+    assert 10_000 <= kernel.total_ns / 20 <= 20_000
+
+
 def test_a_recorded_launch_has_the_kernels_own_time(bench: Bench, program: str) -> None:
     recorded = bench.record(program, "basic")
     assert {launch.time_ns for launch in recorded.launches(SCALE)} == {10_000}

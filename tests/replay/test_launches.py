@@ -13,7 +13,7 @@ from tests.conftest import SAXPY
 
 @pytest.mark.parametrize(
     ("time_ns", "median_ns", "expected"),
-    [(70, 50, 70.0), (0, 50, 50.0), (0, 0, 80.0)],
+    [(40, 50, 40.0), (0, 50, 50.0), (0, 0, 80.0), (500, 50, 50.0), (70, 0, 70.0)],
 )
 def test_time_in_the_application(small_store: Store, time_ns: int, median_ns: int, expected: float) -> None:
     kernel, launch = recorded(small_store, time_ns)

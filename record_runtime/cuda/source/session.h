@@ -73,6 +73,7 @@ private:
   Recorder &recorder();
   CUresult record(const LaunchRequest &request, RealCall call, Target &target, CUcontext context,
                   const Decision &decision);
+  void loadOnce(Target &target, CUfunction function);
   CUresult timed(CUcontext context, CUstream stream, const Decision &decision, RealCall call);
   std::string makeIdle(Target &target, CUcontext context);
 

@@ -22,6 +22,7 @@ struct Target {
   std::vector<GlobalVariable> globals; ///< the mutable ones that it can reach
   bool isForeign = false;              ///< its code carries no note: whether it reads textures isn't known
   std::atomic<bool> missedDeadline{false}; ///< a snapshot of it was once waited for in vain
+  std::atomic<bool> isLoaded{false};       ///< the driver was asked to load its code
 };
 
 /// Everything launched so far, by handle and context. A handle is a CUfunction or a CUkernel cast to one.

@@ -26,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
@@ -41,7 +42,7 @@ namespace {
 constexpr int ContextMagic = 0x434f4e54, FunctionMagic = 0x46554e43, KernelMagic = 0x4b45524e;
 constexpr std::size_t Granularity = std::size_t(2) << 20;
 
-constexpr std::uint64_t BlockTime = 10000, IdleTime = 5000; // nanoseconds
+constexpr std::uint64_t BlockTime = 10000, IdleTime = 5000, LoadTime = 1000000; // nanoseconds
 
 /// The device: runs what is queued, in order.
 class Queue {
@@ -109,6 +110,7 @@ struct Event {
 struct Library {
   const fake::Image *image;
   std::map<std::string, std::vector<std::uint8_t>> globals;
+  std::set<const fake::Function *> loaded; ///< as with lazy loading: by cuFuncLoad or the first launch
 };
 
 struct Function {
@@ -183,6 +185,12 @@ template <typename T> T *as(void *handle, int magic) {
 }
 Function *asFunction(CUfunction handle) { return as<Function>(handle, FunctionMagic); }
 Function *asKernel(CUkernel handle) { return as<Function>(handle, KernelMagic); }
+
+/// Whether it was not loaded before.
+bool loadFunction(Function &function) {
+  std::lock_guard lock(device().mutex);
+  return function.library->loaded.insert(function.function).second;
+}
 
 struct Traffic {
   std::atomic<std::size_t> toHost{0};
@@ -283,6 +291,8 @@ CUresult launch(CUfunction handle, fake::Extent grid, fake::Extent block, CUstre
     return CUDA_ERROR_INVALID_VALUE;
   if (device().queue.discards || device().capturing.count(stream))
     return CUDA_SUCCESS;
+  if (loadFunction(*function))
+    device().queue.push([] { device().queue.clock += LoadTime; });
   auto buffer = std::make_shared<std::vector<std::uint8_t>>(pack(*function->function, parameters, extra));
   device().queue.push([=] {
     std::vector<void *> arguments;
@@ -643,7 +653,12 @@ FAKE cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
   *function = reinterpret_cast<CUfunction>(new Function{FunctionMagic, from->function, from->library});
   return CUDA_SUCCESS;
 }
-FAKE cuFuncLoad(CUfunction handle) { return asFunction(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+FAKE cuFuncLoad(CUfunction handle) {
+  Function *function = asFunction(handle);
+  if (!function)
+    return CUDA_ERROR_INVALID_HANDLE;
+  return loadFunction(*function), CUDA_SUCCESS;
+}
 FAKE cuFuncGetName(const char **name, CUfunction handle) {
   Function *function = asFunction(handle);
   return function ? (*name = function->function->name, CUDA_SUCCESS) : CUDA_ERROR_INVALID_HANDLE;
