@@ -13,6 +13,8 @@ from r3cc.tune.unit import Unit
 
 EXPLORED = 0.5
 """Part of its kernels' limits that a search spends by share alone; the rest goes where it is worth most."""
+FIRST_LOOK = 0.1
+"""Part of what is left, finals' time too, of which a kernel gets its share at least, however late others ran."""
 UNIT_PART = 0.25
 """Part of its kernels' budget that goes to what a unit's kernels share."""
 KEPT_BACK = 0.1
@@ -53,11 +55,11 @@ class Allowance(msgspec.Struct, frozen=True):
         kept_back = min(int((evaluations or 0) * KEPT_BACK), MOST_KEPT_BACK)
         return msgspec.structs.replace(self, evaluations=evaluations, kept_back=kept_back)
 
-    def spent(self, evaluations: int) -> str | None:
-        """Which limit of the search is reached after so many evaluations, budget or time."""
+    def spent(self, evaluations: int, under_way_s: float = 0.0) -> str | None:
+        """Which limit is reached, budget or time, after so many evaluations and with seconds of work under way."""
         if self.evaluations is not None and evaluations >= self.evaluations - self.kept_back:
             return "budget"
-        if self.deadline is not None and self.clock() >= self.deadline:
+        if self.deadline is not None and self.clock() + under_way_s >= self.deadline:
             return "time"
         return None
 
@@ -209,14 +211,16 @@ class Budget:
         """What a kernel may spend in the first round, by share."""
         at = self._place(plan)
         share = share_of([part.weight for part in self._kernels[at:] if not self._journal.result(part.id)])
+        least = FIRST_LOOK * share_of([part.weight for part in (*self._kernels[at:], *self._kernels[:at])])
         before, shared = self._spent(self._kernels[:at]), self._spent(self._units)
-        budget, time_s = self.limits.budget, self.limits.time_s
-        pool = None if budget is None else max(0, budget - shared) * EXPLORED - before
-        evaluations = None if pool is None else max(1, round(pool * share))
-        if time_s is None:
-            return self._until(evaluations, None)
-        whole_s = self._explored_s + self._left_s()
-        return self._until(evaluations, max(0.0, whole_s * EXPLORED - self._explored_s) * share)
+        evaluations = seconds = None
+        if self.limits.budget is not None:
+            own = max(0, self.limits.budget - shared)
+            evaluations = max(1, round(max((own * EXPLORED - before) * share, (own - before) * least)))
+        if self.limits.time_s is not None:
+            whole_s = self._explored_s + self._left_s()
+            seconds = max((whole_s * EXPLORED - self._explored_s) * share, self._unopened_s() * least)
+        return self._until(evaluations, seconds)
 
     def rest(self, plan: KernelPlan, expected: Mapping[str, float]) -> Allowance:
         """What a kernel may spend in all, given the relative gain expected of more for it and for those after it."""

@@ -48,6 +48,8 @@ class KernelRun:
         self._in_flight: dict[Future[Evaluation], int] = {}
         self._losses: Counter[int] = Counter()
         self._exhausted = False
+        self._began = allowance.clock()
+        self._answers = 0
 
     def until_stopped(self) -> str:
         """Ask, evaluate and tell until a limit is reached; which limit it was."""
@@ -127,11 +129,16 @@ class KernelRun:
     def _stop_reason(self) -> str | None:
         if self._exhausted:
             return "exhausted"
-        if (reason := self._allowance.spent(self._search.evaluations)) is not None:
+        if (reason := self._allowance.spent(self._search.evaluations, self._under_way_s())) is not None:
             return reason
         if self._search.at_floor:
             return "floor"
         return "plateau" if self._search.plateau else None
+
+    def _under_way_s(self) -> float:
+        """About how long it takes until everything in flight is answered."""
+        each_s = (self._allowance.clock() - self._began) / max(self._answers, 1)
+        return each_s * len(self._in_flight) if self._answers else 0.0
 
     def _write_down(self, asked: Asked) -> None:
         self._journal.add(
@@ -153,6 +160,7 @@ class KernelRun:
 
     def _answer(self, n: int, evaluation: Evaluation) -> None:
         kernel = self._plan.kernel
+        self._answers += 1
         loss, better = self._search.tell(n, evaluation)
         self._journal.add(Answer, n=n, kernel=kernel, evaluation=evaluation, loss=loss)
         ratio = math.exp(self._search.best_loss)

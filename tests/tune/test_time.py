@@ -13,10 +13,12 @@ import pytest
 from r3cc.errors import R3Error
 from r3cc.replay.events import KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
-from r3cc.store.eventlog import EventLog
-from r3cc.tune.budget import Budget, Cost, Limits
+from r3cc.store.eventlog import EventLog, read_events
+from r3cc.tune.budget import FIRST_LOOK, Allowance, Budget, Cost, Limits
 from r3cc.tune.finals import PROCESSES, ROUNDS, in_fresh_processes
 from r3cc.tune.journal import Journal
+from r3cc.tune.kernel_run import FEW_SAMPLES, FEW_WARMUPS
+from r3cc.tune.kernel_search import MINIMIZE
 from r3cc.tune.opened import FreshEvaluators
 from r3cc.tune.search import Target, Tuner
 from r3cc.tune.watcher import Silent
@@ -32,6 +34,8 @@ class World:
         self.events: list[str] = []
         self.plans: list[TimingPlan] = []
         self.said: list[tuple[str, float]] = []
+        self.allowed: list[float] = []
+        """Seconds that each search may ask, as it begins."""
         self.fresh_at: list[int] = []
         """How much was measured before each fresh evaluator was made."""
 
@@ -77,12 +81,26 @@ class Clocked(SyntheticEvaluator):
         return msgspec.structs.replace(super()._evaluate(candidate, plan), phases_ns={"launch": round(took_s * 1e9)})
 
 
+class Queued(Clocked):
+    """Many evaluations are under way, and the clock moves with each that is over."""
+
+    width = 40
+
+    def __init__(self, world: World, kernel: str) -> None:
+        super().__init__(world, kernel)
+        self._delay = 0.02
+
+
 class Listening(Silent):
     def __init__(self, world: World) -> None:
         self._world = world
 
     def opened(self, plan: KernelPlan, cost: Cost, late_s: float) -> None:
         self._world.said.append((plan.kernel, late_s))
+
+    def kernel_begins(self, plan: KernelPlan, done: int, allowance: Allowance) -> None:
+        assert allowance.deadline is not None
+        self._world.allowed.append(allowance.deadline - self._world.now)
 
 
 @pytest.fixture
@@ -112,6 +130,29 @@ def test_finals_that_the_time_has_no_room_for_are_announced_and_made(tmp_path: P
     assert late > 30
     assert result.n is not None
     assert world.now == pytest.approx(60 + late, rel=0.3)
+
+
+def test_what_is_under_way_is_over_when_the_time_is(tmp_path: Path) -> None:
+    world = World(opening_s=0.0, sample_s=0.3, room=20)
+    with EventLog(tmp_path / "log") as events:
+        target = Target(plan("a"), space(), lambda: Queued(world, "a"))
+        watcher = Listening(world)
+        Tuner(Journal(events, ()), [target], watcher, "r3", 1, Limits(None, 200.0), clock=lambda: world.now).run()
+    (allowed_s,) = world.allowed
+    proposals = [each for each in read_events(tmp_path / "log") if each["event"] == "proposal"]
+    asked = [each for each in proposals if each["source"] != MINIMIZE and each.get("repeats") is None]
+    each_s = 0.3 * (FEW_WARMUPS + FEW_SAMPLES)
+    assert allowed_s / each_s - 10 < len(asked) < allowed_s / each_s + 10
+
+
+def test_each_kernel_gets_a_first_look(tmp_path: Path, kernels: list[KernelPlan]) -> None:
+    now = [0.0]
+    with EventLog(tmp_path / "log") as log:
+        budget = Budget(Limits(1000, 100.0), Journal(log, ()), kernels, (), lambda: now[0])
+        now[0] = 80.0
+        budget.explored(80.0)
+        for each, share in zip(kernels, (0.5, 0.3, 0.2), strict=True):
+            assert budget.exploration(each).deadline == pytest.approx(80.0 + 20.0 * FIRST_LOOK * share)
 
 
 def test_each_kernel_is_opened_once_where_there_is_room_for_all(tmp_path: Path, kernels: list[KernelPlan]) -> None:
