@@ -24,6 +24,7 @@ from benchmarks.common import Options, options_of, options_parser, report
 from benchmarks.examples import ALL, SHAPES, heaviest, recorded, spaces
 from r3cc.farm import EvaluatorSettings
 from r3cc.farm.local import LocalEvaluator
+from r3cc.llvm import AccessPattern
 from r3cc.replay.model import Dim3, LaunchConfiguration, Status, TimingPlan
 from r3cc.store import Store
 from r3cc.tune.blocks import WARP, dimensions, volume
@@ -51,6 +52,7 @@ class Table:
     name: str
     recorded: Dim3
     ratios: Mapping[Dim3, float]
+    accesses: Sequence[AccessPattern] = ()
 
     @property
     def best(self) -> float:
@@ -101,7 +103,7 @@ def measure(name: str, store: Store, choice: Choice, space: Space, knob: Knob) -
         block: each.ratio.median if each.status is Status.OK and each.ratio is not None else math.inf
         for block, each in found.items()
     }
-    return Table(name, dimensions(knob.recorded), ratios)
+    return Table(name, dimensions(knob.recorded), ratios, space.facts.accesses)
 
 
 def published(paths: Sequence[Path]) -> Iterator[Table]:
@@ -163,7 +165,7 @@ def _run(asked: Iterator[Dim3], table: Table) -> tuple[int, float]:
 
 def _by_model(table: Table) -> Iterator[Dim3]:
     shapes = (table.recorded, *table.ratios)
-    optimizer = LaunchOptimizer(shapes)
+    optimizer = LaunchOptimizer(shapes, accesses=table.accesses)
     worst = 0.0
     while (setting := optimizer.ask()) is not None:
         block = shapes[setting[0]]

@@ -2,6 +2,7 @@
 #include "replay/describe.h"
 
 #include "common/describe.h"
+#include "replay/access_strides.h"
 #include "replay/element_types.h"
 #include "replay/launch_facts.h"
 #include "replay/module.h"
@@ -49,10 +50,24 @@ json::Object globalTypes(Module &M, const json::Object &Kernel) {
   return Types;
 }
 
-void addElementTypes(json::Object &Kernel, Module &Exposed, Function &F) {
+json::Value strideValue(Stride S) { return S ? json::Value(*S) : json::Value(nullptr); }
+
+json::Array accesses(Function &Kernel) {
+  json::Array Patterns;
+  for (const auto &[Pattern, Count] : accessPatterns(Kernel))
+    Patterns.push_back(
+        json::Object{{"bytes", Pattern.Bytes},
+                     {"strides", json::Array{strideValue(Pattern.Strides[0]), strideValue(Pattern.Strides[1]),
+                                             strideValue(Pattern.Strides[2])}},
+                     {"count", Count}});
+  return Patterns;
+}
+
+void addAccesses(json::Object &Kernel, Module &Exposed, Function &F) {
   Kernel["element_types"] = parameterTypes(F);
   Kernel["written_only"] = writtenOnly(F);
   Kernel["global_element_types"] = globalTypes(Exposed, Kernel);
+  Kernel["accesses"] = accesses(F);
 }
 
 /// Calls Do with each kernel's JSON and its function in M.
@@ -77,7 +92,7 @@ Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
                 [&](json::Object &Kernel, Function &F) { addLaunchFacts(Kernel, launchFacts(M, F)); });
   // From here on M is another: kernels and globals keep their names, bodies change.
   exposeAccesses(M);
-  forEachKernel(Kernels, M, [&](json::Object &Kernel, Function &F) { addElementTypes(Kernel, M, F); });
+  forEachKernel(Kernels, M, [&](json::Object &Kernel, Function &F) { addAccesses(Kernel, M, F); });
   Product Result;
   Result.Report["kernels"] = std::move(Kernels);
   Result.Report["globals"] = toJSON(Description.globals);

@@ -95,10 +95,14 @@ private:
     if (AddedAddressTaken)
       return;
     AddedAddressTaken = true;
+    SmallVector<Function *, 16> Taken;
     for (Function &F : M)
       if (F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/false, /*IgnoreAssumeLikeCalls=*/true,
                             /*IgnoreLLVMUsed=*/true))
-        Reached.insert(&F);
+        Taken.push_back(&F);
+    // Digests must not depend on where in the source they stand.
+    sort(Taken, [](Function *Left, Function *Right) { return Left->getName() < Right->getName(); });
+    Reached.insert_range(Taken);
   }
 
   Module &M;

@@ -10,6 +10,7 @@ from r3cc.llvm.assembler import (
 )
 from r3cc.llvm.code_object import CodeObjectResources, LinkError, link_code_object, resources_of
 from r3cc.llvm.model import (
+    AccessPattern,
     CompileRequest,
     CompileResult,
     GlobalDescription,
@@ -22,6 +23,7 @@ from r3cc.llvm.model import (
 from r3cc.llvm.passes import Passes, PassesError, PassesStatus
 
 __all__ = [
+    "AccessPattern",
     "AssembleError",
     "AssembleTimeoutError",
     "Assembled",

@@ -149,6 +149,16 @@ class ParameterDescription(msgspec.Struct, frozen=True):
     name: str = ""
 
 
+class AccessPattern(msgspec.Struct, frozen=True):
+    """Loads, stores and atomics of a kernel on global memory whose addresses follow the thread in one way."""
+
+    bytes: int
+    """Of one thread."""
+    strides: tuple[int | None, int | None, int | None]
+    """Bytes to the next thread's address along x, y and z; None where that is no constant."""
+    count: int
+
+
 class KernelDescription(msgspec.Struct, frozen=True):
     """A kernel and the facts that decide which launches of it are legal."""
 
@@ -172,6 +182,7 @@ class KernelDescription(msgspec.Struct, frozen=True):
     global_element_types: dict[str, str]
     written_only: tuple[int, ...] = ()
     """Parameters through which the kernel only stores."""
+    accesses: tuple[AccessPattern, ...] = ()
 
 
 class GlobalDescription(msgspec.Struct, frozen=True):

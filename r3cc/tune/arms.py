@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from r3cc.llvm import AccessPattern
 from r3cc.tune.activity import MEASURED
 from r3cc.tune.blocks import dimensions, volume
 from r3cc.tune.genotype import Genotype, Knobs
@@ -132,15 +133,24 @@ class LaunchArm(_OfKnobs):
 
     name = "launch"
 
-    def __init__(self, knobs: Sequence[Knob], seed: int, registers: int | None = None) -> None:
-        """``registers``: of the baseline; with them, those that a bound leaves tell what it does."""
+    def __init__(
+        self,
+        knobs: Sequence[Knob],
+        seed: int,
+        registers: int | None = None,
+        accesses: Sequence[AccessPattern] = (),
+    ) -> None:
+        """``registers``: of the baseline; with them, those that a bound leaves tell what it does.
+
+        ``accesses`` of the kernel, where they are known.
+        """
         block = next((knob for knob in knobs if knob.key == BLOCK), Knob(BLOCK, Scope.KERNEL, (), "", recorded="1,1,1"))
         self._keys = {BLOCK, *(knob.key for knob in knobs)}
         others, counts = bounding([knob for knob in knobs if knob.key != BLOCK], registers)
         self._registers = registers if counts else None
         self._knobs = (block, *others)
         shapes = [dimensions(text) for text in (block.recorded, *block.values)]
-        self._optimizer = LaunchOptimizer(shapes, [knob.values for knob in others], seed, counts)
+        self._optimizer = LaunchOptimizer(shapes, [knob.values for knob in others], seed, counts, accesses)
 
     def ask(self, best: Genotype) -> Asked | None:
         """Another setting, the rest as it is."""
@@ -189,9 +199,15 @@ def with_knobs(best: Genotype, keys: Collection[str], values: Knobs) -> Genotype
     return Genotype(best.edits, tuple(sorted((*rest, *values))))
 
 
-def arms_of(knobs: Sequence[Knob], seed: int, width: int, registers: int | None = None) -> tuple[Arm, ...]:
+def arms_of(
+    knobs: Sequence[Knob],
+    seed: int,
+    width: int,
+    registers: int | None = None,
+    accesses: Sequence[AccessPattern] = (),
+) -> tuple[Arm, ...]:
     """The arms that these knobs need: the block shape is one of the launch where its recorded value is known."""
     launch = [knob for knob in knobs if knob.with_block or (knob.key == BLOCK and knob.recorded)]
     others = [knob for knob in knobs if knob not in launch]
-    arms: list[Arm] = [LaunchArm(launch, seed, registers)] if launch else []
+    arms: list[Arm] = [LaunchArm(launch, seed, registers, accesses)] if launch else []
     return (*arms, *([KnobArm(others, seed, width)] if others else []))

@@ -1,10 +1,10 @@
 """What is expected of launch settings before any was measured: means and covariances of their losses.
 
-What is expected of a block is a small cost model: rows shorter than a warp read memory badly, blocks far from a few
-hundred threads hide latency badly. How much either matters differs from kernel to kernel, so both enter as terms with
-uncertain weights, beside a smooth rest. A knob has an effect of its own, for being set at all and smooth in its value,
-and one that changes with the block. Values of the blocks' model were fitted on tables of kernels on GPUs of several
-makes, and tried on others (benchmarks/README.md).
+What is expected of a block is a small cost model: warps whose threads lie apart in memory read it badly, blocks far
+from a few hundred threads hide latency badly. How much either matters differs from kernel to kernel, so both enter as
+terms with uncertain weights, beside a smooth rest. A knob has an effect of its own, for being set at all and smooth in
+its value, and one that changes with the block. Values of the blocks' model were fitted on tables of kernels on GPUs of
+several makes, and tried on others (benchmarks/README.md).
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from r3cc.llvm import AccessPattern
 from r3cc.store.model import Dim3
+from r3cc.tune.coalescing import lines
 from r3cc.tune.covariance import Array, Numbers, smooth
 from r3cc.tune.register_model import RegisterModel
 
-WARP_BITS = 5
 USUAL_BITS = 7.8
 """Logarithm of the threads that blocks usually do best with."""
 EXPECTED = np.array([0.10, 0.03, 0.0, 0.03])
@@ -47,12 +48,19 @@ NOISE = 0.02
 class LaunchModel:
     """Means, variances and covariances of settings' losses, the recorded one's being 0."""
 
-    def __init__(self, shapes: Sequence[Dim3], values: Sequence[Sequence[str]], registers: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        shapes: Sequence[Dim3],
+        values: Sequence[Sequence[str]],
+        registers: Sequence[int] = (),
+        accesses: Sequence[AccessPattern] = (),
+    ) -> None:
         """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one.
 
         ``registers``: where the first knob bounds them, a thread's with each of its values, the recorded one first.
+        ``accesses`` of the kernel, where they are known.
         """
-        self._blocks = _Blocks(shapes)
+        self._blocks = _Blocks(shapes, accesses)
         self._registers = RegisterModel(shapes, registers) if registers else None
         self._first = 2 if registers else 1
         """Place of the first knob whose values are no more than words or numbers."""
@@ -91,9 +99,9 @@ class LaunchModel:
 class _Blocks:
     """What is expected of block shapes' losses: their mean and covariance, the first shape's loss being 0."""
 
-    def __init__(self, shapes: Sequence[Dim3]) -> None:
+    def __init__(self, shapes: Sequence[Dim3], accesses: Sequence[AccessPattern]) -> None:
         extents = np.log2(np.array(shapes, dtype=float))
-        terms = _terms(extents)
+        terms = _terms(extents, lines(accesses, shapes))
         terms -= terms[0]
         others = (np.arange(len(shapes)) > 0).astype(float)
         places = np.concatenate([extents, VOLUME_WEIGHT * extents.sum(axis=1, keepdims=True)], axis=1)
@@ -119,12 +127,11 @@ def _place(value: str, number: int) -> float:
         return float(number)
 
 
-def _terms(extents: Array) -> Array:
-    """The cost model's terms of each shape, given the logarithms of its extents."""
+def _terms(extents: Array, lines: Array) -> Array:
+    """The cost model's terms of each shape, given the logarithms of its extents and the lines that an access takes."""
     x, volume = extents[:, 0], extents.sum(axis=1)
-    short_rows = np.maximum(0.0, WARP_BITS - x)
     odd = (np.abs(extents - np.round(extents)) > 1e-9).any(axis=1).astype(float)
-    return np.stack([short_rows, (volume - USUAL_BITS) ** 2, volume - x, odd], axis=1)
+    return np.stack([np.log2(lines), (volume - USUAL_BITS) ** 2, volume - x, odd], axis=1)
 
 
 def _beside_first(covariance: Array) -> Array:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from r3cc.llvm import AccessPattern
 from r3cc.store.model import Dim3
 from r3cc.tune.covariance import Array, Numbers
 from r3cc.tune.launch_model import LaunchModel
@@ -43,10 +44,12 @@ class LaunchOptimizer:
         values: Sequence[Sequence[str]] = (),
         seed: int = 0,
         registers: Sequence[int] = (),
+        accesses: Sequence[AccessPattern] = (),
     ) -> None:
         """``shapes``: the recorded block, then the others. ``values``: those of each knob beside its recorded one.
 
         ``registers``: where the first knob bounds them, a thread's with each of its values, the recorded one first.
+        ``accesses`` of the kernel, where they are known.
         """
         self._sizes = (len(shapes), *(1 + len(each) for each in values))
         self._rng = np.random.RandomState(seed)
@@ -56,7 +59,8 @@ class LaunchOptimizer:
         self._best_loss = 0.0
         near = self._near(self._best)
         drawn = DRAWN if len(values) else 0
-        self._posterior = Posterior(LaunchModel(shapes, values, registers), len(self._sizes), 2 * len(near) + drawn)
+        model = LaunchModel(shapes, values, registers, accesses)
+        self._posterior = Posterior(model, len(self._sizes), 2 * len(near) + drawn)
         self._near_best = len(near) + np.arange(len(near))
         self._drawn = 2 * len(near) + np.arange(drawn)
         self._known = np.ones(2 * len(near) + drawn, dtype=bool)

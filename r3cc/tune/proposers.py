@@ -151,7 +151,8 @@ class ArmProposer:
 
 def r3_proposer(space: Space, seed: int, width: int, registers: int | None = None) -> ArmProposer:
     """R3's optimizer over a kernel's whole space; ``registers`` a thread, of the baseline, where they are known."""
-    return ArmProposer((PipelineArm(space, seed, width), *arms_of(space.knobs, seed + 1, width, registers)))
+    arms = arms_of(space.knobs, seed + 1, width, registers, space.facts.accesses)
+    return ArmProposer((PipelineArm(space, seed, width), *arms))
 
 
 def knob_proposer(knobs: Sequence[Knob], seed: int, width: int) -> ArmProposer:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from r3cc.llvm import Passes
 from tests.llvm.conftest import Capture
 
@@ -46,3 +48,30 @@ def test_pointers_in_a_struct_by_value(passes: Passes, pipeline_start: Capture) 
 
 def test_what_is_read_and_written_is_not_only_written(passes: Passes, pipeline_start: Capture) -> None:
     assert passes.describe(pipeline_start("saxpy.cu", 3)).kernel("_Z5saxpyifPKfPf").written_only == ()
+
+
+FAR = None
+PATTERNS = {
+    "transpose": {(4, (4, FAR, 0)), (4, (FAR, 4, 0))},
+    "rows": {(8, (0, FAR, 0)), (8, (8, FAR, 0))},
+    "fixed_rows": {(4, (4, 256, 0))},
+    "structs": {(8, (24, 0, 0))},
+    "indirect": {(4, (4, 0, 0)), (8, (FAR, 0, 0)), (8, (8, 0, 0))},
+    "clamped": {(4, (4, 0, 0))},
+    "split": {(8, (8, 0, 0))},
+    "grid_stride": {(8, (8, 0, 0))},
+    "backwards": {(8, (-8, 0, 0))},
+    "inner_loop": {(8, (32, 0, 0)), (8, (8, 0, 0))},
+    "counted": {(4, (0, 0, 4))},
+    "staged": {(8, (FAR, FAR, FAR))},
+}
+
+
+@pytest.mark.parametrize("kernel", PATTERNS)
+def test_strides_of_accesses(passes: Passes, pipeline_start: Capture, kernel: str) -> None:
+    found = passes.describe(pipeline_start("strides.cu", 3)).kernel(kernel).accesses
+    assert {(access.bytes, access.strides) for access in found} == PATTERNS[kernel]
+
+
+def test_pointers_that_are_followed_come_to_an_end(passes: Passes, pipeline_start: Capture) -> None:
+    assert passes.describe(pipeline_start("strides.cu", 3)).kernel("followed").accesses
