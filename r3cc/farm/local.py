@@ -26,7 +26,7 @@ from r3cc.replay.facts import KernelFacts
 from r3cc.replay.foreign import foreign_setup, is_foreign
 from r3cc.replay.geometry import derive, problem
 from r3cc.replay.launches import LaunchSource, SomeLaunches, StoreLaunches
-from r3cc.replay.model import Candidate, Evaluation, LaunchConfiguration, Status, TimingPlan
+from r3cc.replay.model import Candidate, Evaluation, L2State, LaunchConfiguration, Status, TimingPlan
 from r3cc.replay.session import Job, Measurement, Rules
 from r3cc.replay.specialise import guard_problem
 from r3cc.store import Store
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 BASELINE_PLAN = TimingPlan(samples=8, held_out=True)
 """The baseline is measured once, and everything is compared with it."""
 
-_Depth = tuple[bool, bool, int, int]
+_Depth = tuple[bool, bool, int, int, L2State | None]
 ALL_CUDA = "cuda:*"
 """Every GPU of one model: ratios to a baseline beside them may be compared."""
 _MeasureKey = tuple[str, LaunchConfiguration, _Depth, frozenset[int]]
@@ -264,7 +264,7 @@ class LocalEvaluator(Closing):
 
 def _depth(plan: TimingPlan) -> _Depth:
     """What tells one measurement of a candidate from another."""
-    return plan.held_out, plan.perturbed, plan.samples, plan.repetition
+    return plan.held_out, plan.perturbed, plan.samples, plan.repetition, plan.l2
 
 
 def devices_of(device: str) -> list[str]:

@@ -169,6 +169,7 @@ class Remixer:
         began = time.monotonic()
         baseline = await self._baseline(plan, live)
         judged = baseline.evaluation
+        live.l2 = judged.l2
         finals_s = _finals_s(time.monotonic() - began, judged)
         if judged.status is not Status.OK:
             why = f"the baseline could not be replayed: {judged.status}: {judged.message}"

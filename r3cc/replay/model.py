@@ -255,3 +255,8 @@ class TimingPlan(msgspec.Struct, frozen=True):
     """Validate every launch on perturbed inputs as well, with the original kernel as the reference."""
     repetition: int = 0
     """Tells measurements of one candidate apart: what was measured under another number is measured again."""
+    l2: L2State | None = None
+    """Cache state to time in; None: the one that the worker itself finds nearer to the application.
+
+    Two workers may find different ones: what is compared names that of its baseline.
+    """

@@ -307,7 +307,8 @@ class ReplaySession:
                     expected.feel(felt)
 
     def _time(self, code: Code, function: Function, job: Job, validated: int, resources: dict[str, int]) -> Measurement:
-        sampler = Sampler(self._device, self._state)
+        state = job.plan.l2 or self._state
+        sampler = Sampler(self._device, state)
         measured = [_Samples(case) for case in self._cases]
         message, mismatches = "", list[Mismatch]()
         wanted = max(job.plan.samples, 1)
@@ -334,7 +335,7 @@ class ReplaySession:
             by_shape=_by_shape(measured),
             mismatches=tuple(mismatches),
             launches=validated,
-            l2=self._state,
+            l2=state,
             app_ns=self._app_time([samples.case for samples in measured]),
             mark_overhead_ns=self._mark_overhead_ns,
             resources=resources,

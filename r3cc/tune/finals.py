@@ -22,7 +22,7 @@ import msgspec
 from r3cc.farm.evaluator import Evaluator
 from r3cc.farm.local import BASELINE_PLAN
 from r3cc.replay.events import Final, KernelPlan, Result
-from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.replay.stages import Stage
 from r3cc.replay.statistics import across
 from r3cc.tune.explain import USUAL_BLOCKS
@@ -67,9 +67,10 @@ def decide(
     if not chosen:
         return no_improvement(plan, baseline, "no candidate was faster in the search")
     prepare(fresh, len(chosen))
-    _, measured = _measure(plan, 1, chosen, fresh, emit)
+    rounds = rounds_in(baseline.l2)
+    _, measured = _measure(plan, 1, rounds, chosen, fresh, emit)
     for judged in ranked(list(zip(chosen, measured, strict=True)), search.noise):
-        against_itself, (second,) = _measure(plan, 2, [judged], fresh, emit)
+        against_itself, (second,) = _measure(plan, 2, rounds, [judged], fresh, emit)
         if second.status is Status.OK:
             candidate, changes = judged.evaluation.candidate, search.space.changes(judged.genotype)
             return verdict(plan, judged.n, candidate, changes, second, against_itself)
@@ -146,14 +147,24 @@ def in_fresh_processes(
         yield [_settled(evaluator, *pair, timing) for pair in zip(candidates, futures, strict=True)]
 
 
+def rounds_in(l2: L2State | None) -> tuple[TimingPlan, ...]:
+    """How finalists are measured in each round, timed in the cache state in which the search was."""
+    return tuple(msgspec.structs.replace(each, l2=l2) for each in ROUNDS)
+
+
 def _measure(
-    plan: KernelPlan, number: int, chosen: Sequence[Judged], fresh: FreshEvaluators, emit: Emit
+    plan: KernelPlan,
+    number: int,
+    rounds: Sequence[TimingPlan],
+    chosen: Sequence[Judged],
+    fresh: FreshEvaluators,
+    emit: Emit,
 ) -> tuple[Evaluation, list[Evaluation]]:
     """Evaluations of the baseline against itself and of ``chosen``, each put together from a round's processes."""
     numbers = (None, *(judged.n for judged in chosen))
     candidates = (Candidate(), *_candidates(chosen))
     processes = []
-    for evaluations in in_fresh_processes(number, ROUNDS[number - 1], candidates, fresh):
+    for evaluations in in_fresh_processes(number, rounds[number - 1], candidates, fresh):
         processes.append(evaluations)
         for n, evaluation in zip(numbers, evaluations, strict=True):
             emit(Final(at=time.time(), kernel=plan.kernel, n=n, round=number, evaluation=evaluation))

@@ -155,7 +155,8 @@ class KernelRun:
     def _submit(self, asked: Asked) -> None:
         if asked.repeats is None:
             race = Race(math.exp(self._search.best_loss), self._search.noise)
-            future = self._evaluator.submit(asked.candidate, TimingPlan(FEW_WARMUPS, FEW_SAMPLES, race))
+            timing = TimingPlan(FEW_WARMUPS, FEW_SAMPLES, race, l2=self._search.baseline.l2)
+            future = self._evaluator.submit(asked.candidate, timing)
             self._in_flight[future] = asked.n
 
     def _answer(self, n: int, evaluation: Evaluation) -> None:

@@ -249,11 +249,15 @@ class Tuner:
             result = decide(plan, search, search.baseline, chosen, fresh, self._journal.append)
         if result.n is not None:
             winner = search.judged[result.n].genotype
-            measure_parts(plan.kernel, subject.space, winner, lambda: self._rounds_of(subject), self._journal.append)
+
+            def rounds() -> Rounds:
+                return self._rounds_on(self._evaluator(subject), plan, search)
+
+            measure_parts(plan.kernel, subject.space, winner, rounds, self._journal.append)
         return result
 
-    def _rounds_of(self, subject: Subject) -> Rounds:
-        return Rounds(self._evaluator(subject), self._rounds[subject.plan.kernel])
+    def _rounds_on(self, evaluator: Evaluator, plan: KernelPlan, search: KernelSearch) -> Rounds:
+        return Rounds(evaluator, self._rounds[plan.kernel], search.baseline.l2)
 
     def _evaluator(self, subject: Subject) -> Evaluator:
         return self._open.get(subject.plan.kernel, subject.open_search)
@@ -320,7 +324,7 @@ class Tuner:
     ) -> tuple[KernelRun, str]:
         """Go on within an allowance; why it ended."""
         self._watcher.kernel_begins(plan, search.evaluations, allowance)
-        rounds = Rounds(evaluator, self._rounds[plan.kernel])
+        rounds = self._rounds_on(evaluator, plan, search)
         run = KernelRun(plan, search, evaluator, self._journal, self._watcher, allowance, rounds)
         return run, run.until_stopped()
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 import msgspec
 
 from r3cc.farm.evaluator import Evaluator
-from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.replay.statistics import across
 
 WARMUPS, SAMPLES = 1, 5
@@ -35,10 +35,11 @@ UNUSUAL = 10
 class Rounds:
     """Measures candidates in rounds on one evaluator."""
 
-    def __init__(self, evaluator: Evaluator, numbers: Iterator[int]) -> None:
-        """``numbers`` tell rounds apart: none may come twice on one evaluator."""
+    def __init__(self, evaluator: Evaluator, numbers: Iterator[int], l2: L2State | None = None) -> None:
+        """``numbers`` tell rounds apart: none may come twice on one evaluator. ``l2``: the cache state to time in."""
         self._evaluator = evaluator
         self._numbers = numbers
+        self._l2 = l2
 
     def measure(self, candidates: Sequence[Candidate], count: int) -> list[list[Evaluation]]:
         """Evaluations of the candidates in each of so many rounds, all queued at once."""
@@ -46,7 +47,7 @@ class Rounds:
         return [[future.result() for future in started] for started in rounds]
 
     def _start(self, candidates: Sequence[Candidate], number: int) -> list[Future[Evaluation]]:
-        plan = TimingPlan(WARMUPS, SAMPLES, repetition=number)
+        plan = TimingPlan(WARMUPS, SAMPLES, repetition=number, l2=self._l2)
         order = range(len(candidates)) if number % 2 else reversed(range(len(candidates)))
         started = {at: self._evaluator.submit(candidates[at], plan) for at in order}
         return [started[at] for at in range(len(candidates))]

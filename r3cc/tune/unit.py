@@ -101,7 +101,7 @@ class UnitEvaluator(Closing):
 
     def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
         """Queue a candidate on every kernel. There is no race: one kernel may lose what others gain."""
-        whole = plan if plan.race is None else TimingPlan()
+        whole = plan if plan.race is None else TimingPlan(l2=plan.l2)
         parts = [evaluator.submit(candidate, whole) for evaluator in self._evaluators]
         gathered: Future[Evaluation] = Future()
         gather(parts, gathered, self._together)
@@ -126,6 +126,7 @@ def together(evaluations: Sequence[Evaluation], members: Sequence[Member]) -> Ev
         if evaluation.status is not Status.OK:
             return msgspec.structs.replace(evaluation, message=f"{member.name}: {evaluation.message}", ratio=None)
     weights = [member.weight for member in members]
+    states = {evaluation.l2 for evaluation in evaluations}
     objects = "".join(evaluation.object_hash or "" for evaluation in evaluations)
     return Evaluation(
         candidate=evaluations[0].candidate,
@@ -135,6 +136,7 @@ def together(evaluations: Sequence[Evaluation], members: Sequence[Member]) -> Ev
         baseline_ns=weighted([evaluation.baseline_ns for evaluation in evaluations], weights),
         ratio=weighted([evaluation.ratio for evaluation in evaluations], weights),
         launches=sum(evaluation.launches for evaluation in evaluations),
+        l2=states.pop() if len(states) == 1 else None,
         phases_ns=dict(sum((Counter(evaluation.phases_ns) for evaluation in evaluations), Counter())),
     )
 

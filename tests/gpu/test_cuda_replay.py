@@ -130,7 +130,10 @@ def test_changes_all_over_memory_are_restored(evaluator_of):
 @pytest.mark.parametrize("state", [L2State.COLD, L2State.WARM])
 def test_the_cache_state_asked_for_is_named(evaluator_of, state):
     settings = msgspec.structs.replace(SETTINGS, l2=state)
-    assert evaluator_of(FAULTY, scale_launches(), "scale", settings).baseline().l2 is state
+    evaluator = evaluator_of(FAULTY, scale_launches(), "scale", settings)
+    assert evaluator.baseline().l2 is state
+    other = next(each for each in L2State if each is not state)
+    assert evaluate(evaluator, Candidate(), msgspec.structs.replace(PLAN, l2=other)).l2 is other
 
 
 STATE_BEFORE = np.arange(64.0)

@@ -4,7 +4,7 @@ import pytest
 
 from r3cc.devices import open_device
 from r3cc.devices.base import OutOfDeviceMemory
-from r3cc.replay.model import LaunchConfiguration, Numerics, Race, Status, TimingPlan
+from r3cc.replay.model import L2State, LaunchConfiguration, Numerics, Race, Status, TimingPlan
 from r3cc.replay.session import Job, ReplaySession, Rules
 from tests.replay.cpu_kernels import FACTS, X, Y, build, needs_cpu_device, recorded
 
@@ -47,6 +47,12 @@ def test_the_baseline_itself_is_ok_and_timed(open_session, tmp_path):
     assert measured.ratio.samples == 5
     assert measured.time_ns.low <= measured.time_ns.median <= measured.time_ns.high
     assert {"load", "restore", "launch", "check"} <= measured.phases_ns.keys()
+
+
+def test_a_plan_may_name_the_cache_state_to_time_in(open_session, tmp_path):
+    warm = TimingPlan(warmups=0, samples=2, l2=L2State.WARM)
+    measured = measure(open_session(recorded()), tmp_path, "RIGHT", plan=warm)
+    assert (measured.status, measured.l2) == (Status.OK, L2State.WARM)
 
 
 def test_a_wrong_value_is_a_mismatch_that_says_where(open_session, tmp_path):

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -29,12 +30,13 @@ from r3cc.replay.events import (
     Incumbent,
     KernelPlan,
     Lost,
+    Part,
     Proposal,
     Result,
     Stop,
     decode_event,
 )
-from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.store.eventlog import EventLog, read_events
 from r3cc.tune.budget import Limits
 from r3cc.tune.journal import Journal
@@ -127,6 +129,41 @@ def test_o3_alone_is_one_candidate(tmp_path: Path) -> None:
     (result,) = run(tmp_path / "log", optimizer="o3-only")
     assert [p.candidate for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal)] == [Candidate()]
     assert result.n is None
+
+
+class Undecided(SyntheticEvaluator):
+    """Its processes do not agree on the cache state that is nearer to the application's; warm, changes buy more."""
+
+    def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
+        state = plan.l2 or (L2State.COLD, L2State.WARM)[self._seed // 10007 % 2]
+        found = super()._evaluate(candidate, plan)
+        power = 1.0 if state is L2State.COLD else 2.0
+        ratio = found.ratio and Interval(*(each**power for each in msgspec.structs.astuple(found.ratio)[:3]), 4)
+        return msgspec.structs.replace(found, l2=state, ratio=ratio)
+
+    def fresh(self) -> Self:
+        other = super().fresh()
+        self._seed += 10007
+        return other
+
+
+@pytest.mark.parametrize("room", [0, 20])
+def test_all_of_a_search_is_timed_in_one_cache_state(tmp_path: Path, room: int) -> None:
+    """Workers chose each for itself: a number of the finals was the mean of cold and warm ones."""
+    count = itertools.count()
+
+    class Roomy(Undecided):
+        def prepare(self, jobs: int = 1) -> Future[int]:
+            found: Future[int] = Future()
+            found.set_result(room)
+            return found
+
+    (result,) = run(tmp_path / "log", budget=60, open_evaluator=lambda: Roomy(seed=10007 * next(count)))
+    assert result.n is not None
+    assert result.speedup is not None
+    assert rugged(result.candidate) == pytest.approx(1 / result.speedup.median, rel=0.05)
+    judged = [event.evaluation for event in events_of(tmp_path / "log") if isinstance(event, (Answer, Final, Part))]
+    assert {each.l2 for each in judged if each.status is Status.OK} == {L2State.COLD}
 
 
 class Interrupted(SyntheticEvaluator):

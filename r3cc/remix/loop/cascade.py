@@ -19,7 +19,7 @@ from r3cc.remix.archive.state import SearchState
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import Built, Features, Rejection, SourceBuilder, Stage, Variant
 from r3cc.remix.prompts import feedback
-from r3cc.replay.model import Candidate, Evaluation, Interval, Status, TimingPlan
+from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.tune.finals import RETRIES
 
 QUICK = TimingPlan(warmups=1, samples=2)
@@ -62,6 +62,8 @@ class LiveWorkshop:
         self._builder = builder
         self._open = open_evaluator
         self._evaluator: Evaluator | None = None
+        self.l2: L2State | None = None
+        """Cache state to time in: the baseline's."""
 
     @property
     def evaluator(self) -> Evaluator:
@@ -93,7 +95,7 @@ class LiveWorkshop:
 
     async def evaluate(self, stage: str, candidate: Candidate, plan: TimingPlan) -> Evaluation:
         """Queue it and wait."""
-        return await settled(self.evaluator, candidate, plan)
+        return await settled(self.evaluator, candidate, msgspec.structs.replace(plan, l2=self.l2))
 
     def close(self) -> None:
         """End the evaluator's processes."""

@@ -15,15 +15,15 @@ from r3cc.remix.loop.cascade import believed
 from r3cc.remix.loop.memory import Memory
 from r3cc.remix.model import SourceKernel
 from r3cc.replay.events import Final, KernelPlan, RegionChange, Result
-from r3cc.replay.model import Candidate, Evaluation
+from r3cc.replay.model import Candidate, Evaluation, TimingPlan
 from r3cc.tune.finals import (
     FINALISTS,
     PROCESSES,
-    ROUNDS,
     combined,
     in_fresh_processes,
     no_improvement,
     prepare,
+    rounds_in,
     verdict,
 )
 from r3cc.tune.opened import FreshEvaluators, OpenEvaluator
@@ -67,9 +67,10 @@ class Finals:
             return no_improvement(self._plan, baseline, "no rewrite was faster in the search")
         self._begin(len(chosen))
         with FreshEvaluators(self._open) as fresh:  # closed from here when interrupted: threads end by that
-            _, measured = await self._measure(1, chosen, fresh)
+            rounds = rounds_in(baseline.l2)
+            _, measured = await self._measure(1, rounds, chosen, fresh)
             for elite in self._ranked(chosen, measured):
-                against_itself, (second,) = await self._measure(2, [elite], fresh)
+                against_itself, (second,) = await self._measure(2, rounds, [elite], fresh)
                 if believed(second) is not None:
                     return self._verdict(elite, second, against_itself, source, winner_of(elite))
         return no_improvement(self._plan, baseline, "no finalist passed again in fresh processes")
@@ -89,13 +90,13 @@ class Finals:
         return [first, *(elite for _, elite in valid if elite is not first)]
 
     async def _measure(
-        self, number: int, chosen: Sequence[Elite], fresh: FreshEvaluators
+        self, number: int, rounds: Sequence[TimingPlan], chosen: Sequence[Elite], fresh: FreshEvaluators
     ) -> tuple[Evaluation, list[Evaluation]]:
         known = self._recorded(number, chosen)
         numbers = (None, *(elite.n for elite in chosen))
         candidates = (Candidate(), *(elite.candidate for elite in chosen))
         processes: list[list[Evaluation]] = []
-        async with aclosing(self._in_processes(number, candidates, known, fresh)) as measured:
+        async with aclosing(self._in_processes(number, rounds[number - 1], candidates, known, fresh)) as measured:
             async for evaluations in measured:
                 for n, evaluation in zip(numbers, evaluations, strict=True):
                     self._emit(
@@ -106,14 +107,19 @@ class Finals:
         return together[0], together[1:]
 
     async def _in_processes(
-        self, number: int, candidates: Sequence[Candidate], known: Sequence[list[Evaluation]], fresh: FreshEvaluators
+        self,
+        number: int,
+        timing: TimingPlan,
+        candidates: Sequence[Candidate],
+        known: Sequence[list[Evaluation]],
+        fresh: FreshEvaluators,
     ) -> AsyncGenerator[list[Evaluation], None]:
         """Evaluations of a round, process by process. Rewrites meet perturbed inputs in both rounds."""
         for evaluations in known:
             yield evaluations
         if known:
             return
-        plan = msgspec.structs.replace(ROUNDS[number - 1], perturbed=True)
+        plan = msgspec.structs.replace(timing, perturbed=True)
         if number == 1:
             await asyncio.to_thread(prepare, fresh, len(candidates) - 1)
         measured = in_fresh_processes(number, plan, candidates, fresh)
