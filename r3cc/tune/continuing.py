@@ -26,12 +26,15 @@ def unfinished(searches: Searches, begin: Begin) -> Resumed | None:
 
 
 def same_question(one: Begin, other: Begin) -> bool:
-    """Whether two searches would take the same course: all but time and versions are equal."""
+    """Whether two searches would take the same course: all is equal but time, and versions of others than LLVM.
+
+    Edits name passes of LLVM's own pipeline, and equal candidates are other code with another LLVM.
+    """
     return _bare(one) == _bare(other)
 
 
 def _bare(begin: Begin) -> Begin:
-    return msgspec.structs.replace(begin, at=0.0, versions={})
+    return msgspec.structs.replace(begin, at=0.0, versions={"llvm": begin.versions.get("llvm", "")})
 
 
 def _events(search: Search) -> tuple[AnyEvent, ...]:

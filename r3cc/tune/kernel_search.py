@@ -157,25 +157,32 @@ class KernelSearch:
         A candidate that was evaluated before is told again at once. One whose evaluation is under way waits for it.
         """
         if self._seeds and (self._asks < self._first or self._asks % SEED_EVERY == 0):
-            return self._register(n, SEED, self._seeds.popleft(), None)
+            return self._propose_seed(n)
         suggestion = None if self._repeats > REPEATS_IN_A_ROW else self._proposer.ask()
         if suggestion is None:
-            return self._register(n, SEED, self._seeds.popleft(), None) if self._seeds else None
-        return self._register(n, suggestion.source, suggestion.genotype, suggestion.ticket)
+            return self._propose_seed(n) if self._seeds else None
+        genotype = suggestion.genotype
+        return self._register(n, suggestion.source, genotype, self.space.candidate(genotype), suggestion.ticket)
+
+    def _propose_seed(self, n: int) -> Asked:
+        return self.propose(n, SEED, self._seeds.popleft())
 
     def propose(self, n: int, source: str, genotype: Genotype) -> Asked:
         """A proposal that does not come from the optimizer, which learns from it all the same."""
-        return self._register(n, source, genotype, None)
+        return self._register(n, source, genotype, self.space.candidate(genotype), None)
 
-    def repeat(self, n: int, source: str, genotype: Genotype) -> Asked:
-        """A proposal of the log. The optimizer asks for it again; one that has changed since then is told of it."""
+    def repeat(self, n: int, source: str, genotype: Genotype, candidate: Candidate) -> Asked:
+        """A proposal of the log. The optimizer asks for it again; one that has changed since then is told of it.
+
+        ``candidate`` is what was evaluated, whatever the genotype means by now.
+        """
         if source == SEED and self._seeds and self._seeds[0] == genotype:
             self._seeds.popleft()
         from_optimizer = source not in (SEED, MINIMIZE, SHAPES) and not self._diverged
         suggestion = self._proposer.ask() if from_optimizer else None
         if from_optimizer and (suggestion is None or suggestion.genotype != genotype):
             self._diverged, suggestion = True, None
-        return self._register(n, source, genotype, suggestion.ticket if suggestion else None)
+        return self._register(n, source, genotype, candidate, suggestion.ticket if suggestion else None)
 
     def tell(self, n: int, evaluation: Evaluation) -> tuple[float, bool]:
         """The answer to proposal ``n``: its loss, and whether it is the new incumbent."""
@@ -207,9 +214,8 @@ class KernelSearch:
         unchanged = own and evaluation.candidate.launch == LaunchConfiguration()
         return evaluation.status is Status.OK and judged.loss < 0 and not unchanged
 
-    def _register(self, n: int, source: str, genotype: Genotype, ticket: int | None) -> Asked:
+    def _register(self, n: int, source: str, genotype: Genotype, candidate: Candidate, ticket: int | None) -> Asked:
         self._asks += 1
-        candidate = self.space.candidate(genotype)
         asked = Asked(n, source, genotype, candidate, self._by_candidate.get(candidate.id), ticket)
         if asked.repeats is None:
             self._repeats = 0
@@ -243,7 +249,7 @@ def replay(search: KernelSearch, events: Iterable[AnyEvent]) -> None:
     """Bring a new search to the state in which a log's events left it; what has no answer is in ``search.pending``."""
     for event in events:
         if isinstance(event, Proposal):
-            search.repeat(event.n, event.source, Genotype.of(event.genotype))
+            search.repeat(event.n, event.source, Genotype.of(event.genotype), event.candidate)
         elif isinstance(event, Answer):
             search.tell(event.n, event.evaluation)
         elif isinstance(event, Compared):

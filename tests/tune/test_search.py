@@ -39,8 +39,11 @@ from r3cc.replay.events import (
 from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.store.eventlog import EventLog, read_events
 from r3cc.tune.budget import Limits
+from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
+from r3cc.tune.knobs import KERNEL_KNOBS
 from r3cc.tune.search import Target, Tuner
+from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent
 from tests.python_path import python_path
 from tests.tune.synthetic import BASELINE_NS, Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
@@ -194,6 +197,36 @@ def test_a_continued_search_equals_one_that_was_never_interrupted(tmp_path: Path
     parts = run(tmp_path / "parts", budget=90, open_evaluator=fixed_noise)
     assert course(tmp_path / "parts") == course(tmp_path / "whole")
     assert [result.candidate for result in parts] == [result.candidate for result in whole]
+
+
+class Narrowed(Space):
+    """As a later version might have it: what were two candidates is one, and what was one is another."""
+
+    def candidate(self, genotype: Genotype) -> Candidate:
+        found = super().candidate(genotype)
+        return msgspec.structs.replace(found, codegen=tuple(pair for pair in found.codegen if pair[0] != "maxnreg"))
+
+
+def test_a_search_goes_on_where_genotypes_mean_other_candidates_now(tmp_path: Path) -> None:
+    """A log says what was evaluated; another version of R3 must not tell the answers to something else."""
+    Interrupted.left = 70
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "log", open_evaluator=Interrupted)
+    answered = {a.evaluation.candidate.id for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
+    noting = Noting()
+    old = space()
+    narrowed = Narrowed(old.base, old.vocabulary, KERNEL_KNOBS, old.facts, old.shapes)
+    evaluators = iter([noting, *(SyntheticEvaluator(rugged) for _ in range(7))])
+    earlier = events_of(tmp_path / "log")
+    with EventLog(tmp_path / "log") as events:
+        target = Target(plan(), narrowed, lambda: next(evaluators))
+        (result,) = Tuner(Journal(events, earlier), [target], Silent(), "r3", 1, Limits(120)).run()
+    assert result.n is not None
+    assert not answered & noting.searched
+    asked = {p.n: p.candidate for p in kinds(tmp_path / "log", Proposal) if isinstance(p, Proposal)}
+    answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)]
+    assert all(asked[answer.n] == answer.evaluation.candidate for answer in answers)
+    assert asked[result.n] == result.candidate
 
 
 class Noting(SyntheticEvaluator):
