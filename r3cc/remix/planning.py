@@ -20,6 +20,7 @@ from r3cc.llvm.inspect import kernel_remarks
 from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import SourceKernel, Variant
 from r3cc.remix.prompts.occupancy import occupancy
+from r3cc.remix.prompts.scattered import scattered
 from r3cc.remix.search import Target
 from r3cc.remix.sheet import Sheet
 from r3cc.remix.source.builder import StoreSourceBuilder
@@ -31,7 +32,7 @@ from r3cc.replay.model import Evaluation
 from r3cc.store import Store
 from r3cc.store.arguments import kernel_info
 from r3cc.store.demangle import base_name, demangle
-from r3cc.store.model import Kernel
+from r3cc.store.model import Dim3, Kernel
 from r3cc.store.model import Shape as LaunchShape
 from r3cc.store.variants import variant_paths
 from r3cc.tune.blocks import Shape, volume
@@ -148,7 +149,11 @@ class Planner:
             context=context_of(source, self._module(kernel.module).directory),
             block_threads=threads,
             dynamic_shared=shape.shared if shape is not None else 0,
-            profile=(*_profile(baseline, original), *_occupancy(architecture, threads, shape, baseline.resources)),
+            profile=(
+                *_profile(baseline, original),
+                *_occupancy(architecture, threads, shape, baseline.resources),
+                *(() if on_cpu or shape is None else self._scattered(choice, shape.block)),
+            ),
             tuned=self._tuned(kernel),
             remarks=self._remarks(kernel),
         )
@@ -159,6 +164,10 @@ class Planner:
             f"{parameter.get('name') or f'parameter {number}'}: {parameter['type']}, {parameter['size']} bytes"
             for number, parameter in enumerate(known)
         )
+
+    def _scattered(self, choice: Choice, block: Dim3) -> tuple[str, ...]:
+        setup = compile_setup(self._store, choice.kernel, choice.device, "")
+        return scattered(self._facts.kernel(setup.bitcode, choice.kernel.name).accesses, block)
 
     def _remarks(self, kernel: Kernel) -> tuple[str, ...]:
         """What the optimiser could not do with the original; a prompt can do without."""
