@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -278,6 +279,13 @@ AnyEvent = (
     | Result
     | End
 )
+
+
+def parts_of(kernel: str, events: Sequence[AnyEvent]) -> list[Part]:
+    """What a kernel's winner was taken apart into: what follows its last finals. Interrupted ones left others."""
+    own = [event for event in events if isinstance(event, (Final, Part)) and event.kernel == kernel]
+    last = max((at for at, event in enumerate(own) if isinstance(event, Final)), default=-1)
+    return [event for event in own[last + 1 :] if isinstance(event, Part)]
 
 
 def decode_event(event: dict[str, Any]) -> AnyEvent:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from r3cc.replay.events import Answer, AnyEvent, Part, Proposal, Result
+from r3cc.replay.events import Answer, AnyEvent, Proposal, Result, parts_of
 from r3cc.replay.levels import levels_of, uses, without_level
 from r3cc.replay.model import Candidate, Interval, Status
 
@@ -35,11 +35,8 @@ def level_shares(kernel: str, events: Sequence[AnyEvent]) -> tuple[LevelShare, .
     winner = next((ratio for candidate, _, ratio in seen if candidate == result.candidate), None)
     if winner is None:
         return ()
-    measured = {
-        each.level: each.ratio
-        for each in events
-        if isinstance(each, Part) and each.kernel == kernel and each.level and each.ratio is not None
-    }
+    parts = parts_of(kernel, events)
+    measured = {part.level: part.ratio for part in parts if part.level and part.ratio is not None}
     return tuple(
         _measured(level, measured[level]) if level in measured else _share(level, result.candidate, winner, seen)
         for level in levels_of(result.candidate)

@@ -40,7 +40,7 @@ def measure_parts(
     measured = rounds().measure((whole, *(candidate for _, _, candidate in parts)), ROUNDS)
     of_winner, *of_parts = zip(*measured, strict=True)
     for (level, change, _), found in zip(parts, of_parts, strict=True):
-        evaluation = _first_failure(found) or found[0]
+        evaluation = _verdict(found)
         ratio = together(quotients(list(zip(of_winner, found, strict=True))))
         valid = evaluation.status is Status.OK
         emit(
@@ -63,8 +63,11 @@ def _less(space: SearchSpace, winner: Genotype, level: str) -> Candidate:
     return space.candidate(Genotype(winner.edits, tuple(pair for pair in winner.knobs if pair[0] not in keys)))
 
 
-def _first_failure(found: Sequence[Evaluation]) -> Evaluation | None:
-    return next((each for each in found if each.status not in (Status.OK, Status.WORKER_LOST)), None)
+def _verdict(found: Sequence[Evaluation]) -> Evaluation:
+    """The first failure, else the first that is valid; lost ones say nothing where there are others."""
+    valid = [each for each in found if each.status is Status.OK]
+    failed = [each for each in found if each.status not in (Status.OK, Status.WORKER_LOST)]
+    return (*failed, *valid, *found)[0]
 
 
 def _change(space: SearchSpace, winner: Genotype, less: Genotype, part: int) -> str:
