@@ -21,23 +21,50 @@ namespace r3 {
 
 namespace {
 
-bool keepsName(const GlobalValue &Value) {
-  if (Value.isDeclaration())
-    return true;
-  const auto *Variable = dyn_cast<GlobalVariable>(&Value);
-  return Variable && isDeviceVariable(*Variable) && isMutableGlobal(*Variable);
+using ValueSet = SmallPtrSet<const GlobalValue *, 32>;
+
+/// Lists of what somebody keeps, in the source's order.
+void dropLists(Module &M) {
+  for (GlobalVariable &Variable : make_early_inc_range(M.globals()))
+    if (Variable.hasAppendingLinkage())
+      Variable.eraseFromParent();
 }
 
-std::string canonicalName(const GlobalValue &Value, size_t Number) {
-  if (keepsName(Value))
-    return withoutUnitId(Value.getName()).str();
+bool isAssertion(const Function &F) {
+  return F.arg_size() >= 4 && (F.getName() == "__assertfail" || F.getName().contains("__assert_fail"));
+}
+
+/// File, line and function of an assertion that fails change with edits elsewhere.
+void dropPlacesOfAssertions(Module &M) {
+  for (Function &F : M)
+    for (User *U : F.users())
+      if (auto *Call = dyn_cast<CallBase>(U); Call && isAssertion(F) && Call->getCalledFunction() == &F)
+        for (unsigned Place = 1; Place < 4; ++Place)
+          Call->setArgOperand(Place, Constant::getNullValue(Call->getArgOperand(Place)->getType()));
+}
+
+/// What keeps its name, as long as all that writes to it is still there.
+ValueSet namedValues(const Module &M) {
+  ValueSet Named;
+  for (const GlobalValue &Value : M.global_values())
+    if (Value.isDeclaration())
+      Named.insert(&Value);
+  for (const GlobalVariable &Variable : M.globals())
+    if (isDeviceVariable(Variable) && isMutableGlobal(Variable))
+      Named.insert(&Variable);
+  return Named;
+}
+
+std::string canonicalName(const GlobalValue &Value, size_t Number, const ValueSet &Named) {
+  if (Named.contains(&Value))
+    return ptxName(withoutUnitId(Value.getName())); // as extraction may have named it
   return ("r3." + Twine(Number)).str();
 }
 
 /// What is still there of Closure. An indirect call's targets may be named by nothing but tables that the
 /// kernel does not reach, and then go with them.
 GlobalSet survivors(Module &M, const GlobalSet &Closure) {
-  SmallPtrSet<const GlobalValue *, 32> Left;
+  ValueSet Left;
   for (const GlobalValue &Value : M.global_values())
     Left.insert(&Value);
   GlobalSet Survivors;
@@ -48,10 +75,10 @@ GlobalSet survivors(Module &M, const GlobalSet &Closure) {
 }
 
 /// Names first go away altogether, lest a new one meet an old one.
-void rename(const GlobalSet &Closure) {
+void rename(const GlobalSet &Closure, const ValueSet &Named) {
   SmallVector<std::string, 32> Names;
   for (size_t I = 0; I < Closure.size(); ++I)
-    Names.push_back(canonicalName(*Closure[I], I));
+    Names.push_back(canonicalName(*Closure[I], I, Named));
   auto isIntrinsic = [](const GlobalValue &Value) {
     const auto *F = dyn_cast<Function>(&Value);
     return F && F->isIntrinsic();
@@ -126,18 +153,17 @@ private:
 };
 
 /// Linkage tells what else the unit or its host code does with a symbol, and extraction changes it.
-void normaliseLinkage(GlobalValue &Value) {
-  Value.setDSOLocal(false);
-  if (Value.isDeclaration() || Value.hasAppendingLinkage())
-    return;
+void normaliseLinkage(GlobalValue &Value, const ValueSet &Named) {
+  if (Value.isDeclaration())
+    return Value.setDSOLocal(false);
   if (auto *Object = dyn_cast<GlobalObject>(&Value))
     Object->setComdat(nullptr);
   Value.setVisibility(GlobalValue::DefaultVisibility);
   Value.setUnnamedAddr(GlobalValue::UnnamedAddr::None);
-  auto *Variable = dyn_cast<GlobalVariable>(&Value);
-  if (Variable && keepsName(*Variable))
+  if (auto *Variable = dyn_cast<GlobalVariable>(&Value); Variable && Named.contains(Variable))
     Variable->setExternallyInitialized(true);
   Value.setLinkage(GlobalValue::ExternalLinkage);
+  Value.setDSOLocal(false); // which the others set on what is local
 }
 
 /// Cookies that lead inline assembly back to its source line.
@@ -170,15 +196,18 @@ std::string hashText(const Module &M) {
 } // namespace
 
 std::string kernelDigest(Module &M, Function &Kernel) {
+  ValueSet Named = namedValues(M);
+  dropLists(M);
+  dropPlacesOfAssertions(M);
   GlobalSet Reached = reachableFrom(M, {&Kernel});
   removeAllBut(M, Reached);
   GlobalSet Closure = survivors(M, Reached);
   dropNoise(M);
   dropSourceCookies(M);
   dropUnitMetadata(M);
-  rename(Closure);
+  rename(Closure, Named);
   for (GlobalValue *Value : Closure)
-    normaliseLinkage(*Value);
+    normaliseLinkage(*Value, Named);
   dropTypeNames(M);
   reorder(M, Closure);
   AliasTypes Types(M.getContext());

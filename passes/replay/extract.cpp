@@ -59,7 +59,14 @@ void release(GlobalValue &Value) {
   Value.setLinkage(GlobalValue::InternalLinkage);
 }
 
+/// Nobody reads annotations of the source, and they would keep all that they name.
+void dropAnnotations(Module &M) {
+  if (GlobalVariable *List = M.getGlobalVariable("llvm.global.annotations"))
+    List->eraseFromParent();
+}
+
 void releaseAllBut(Module &M, const GlobalSet &Kept) {
+  dropAnnotations(M);
   removeFromUsedLists(M, [&](Constant *C) {
     auto *Value = dyn_cast<GlobalValue>(C->stripPointerCasts());
     return !Value || !Kept.contains(Value);

@@ -96,10 +96,12 @@ private:
       return;
     AddedAddressTaken = true;
     SmallVector<Function *, 16> Taken;
-    for (Function &F : M)
+    for (Function &F : M) {
+      F.removeDeadConstantUsers();
       if (F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/false, /*IgnoreAssumeLikeCalls=*/true,
                             /*IgnoreLLVMUsed=*/true))
         Taken.push_back(&F);
+    }
     // Digests must not depend on where in the source they stand.
     sort(Taken, [](Function *Left, Function *Right) { return Left->getName() < Right->getName(); });
     Reached.insert_range(Taken);

@@ -20,8 +20,23 @@ def test_a_digest_sees_what_the_kernel_reaches(passes: Passes, pipeline_start: C
     assert passes.kernel_digest(pipeline_start("digest.cu", 3, flag), READER) != plain
 
 
-def test_a_digest_survives_extraction(passes: Passes, pipeline_start: Capture) -> None:
-    bitcode = pipeline_start("digest.cu", 3)
+@pytest.mark.parametrize("flag", ["-DOTHER_ORDER", "-DANNOTATED"])
+def test_a_digest_ignores_order_annotations_and_places(passes: Passes, pipeline_start: Capture, flag: str) -> None:
+    plain = passes.kernel_digest(pipeline_start("digest_edits.cu", 3), READER)
+    assert passes.kernel_digest(pipeline_start("digest_edits.cu", 3, flag), READER) == plain
+
+
+@pytest.mark.parametrize("flag", ["-DOTHER_TABLE", "-DOTHER_ASSERTION"])
+def test_a_digest_sees_which_private_variable_and_which_assertion(
+    passes: Passes, pipeline_start: Capture, flag: str
+) -> None:
+    plain = passes.kernel_digest(pipeline_start("digest_edits.cu", 3), READER)
+    assert passes.kernel_digest(pipeline_start("digest_edits.cu", 3, flag), READER) != plain
+
+
+@pytest.mark.parametrize("source", ["digest.cu", "digest_edits.cu"])
+def test_a_digest_survives_extraction(passes: Passes, pipeline_start: Capture, source: str) -> None:
+    bitcode = pipeline_start(source, 3)
     assert passes.kernel_digest(passes.extract(bitcode, READER), READER) == passes.kernel_digest(bitcode, READER)
 
 
