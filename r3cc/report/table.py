@@ -12,6 +12,7 @@ from r3cc.report.search import KernelReport, SearchReport
 from r3cc.store.demangle import label
 
 NO_IMPROVEMENT = "no improvement"
+NOT_MEASURED = "not measured"
 
 
 def headings(report: SearchReport) -> Iterator[str]:
@@ -82,7 +83,8 @@ def status_table(report: SearchReport) -> Table:
 def speedup(kernel: KernelReport) -> str:
     """``1.23x [1.20, 1.25] n=61``, with the verdict when it is none."""
     if kernel.speedup is None:
-        return NO_IMPROVEMENT if kernel.finished else "-"
+        none = NO_IMPROVEMENT if kernel.evaluations else NOT_MEASURED
+        return none if kernel.finished else "-"
     value = kernel.speedup
     text = f"{value.median:.3f}x [{value.low:.3f}, {value.high:.3f}] n={value.samples}"
     return text if kernel.improved else f"{NO_IMPROVEMENT}: {text}"

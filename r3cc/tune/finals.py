@@ -13,7 +13,7 @@ another. What does not change from one to the next, results on held-out launches
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -42,6 +42,8 @@ PROCESSES = (1, 5)
 """Fresh processes in which finalists are measured in each round."""
 RETRIES = 2
 """Times that an evaluation whose worker was lost is done again."""
+UNTRIED: Mapping[str | None, str] = {"time": "the time was over", "budget": "the budget was spent"}
+"""Reasons to stop, of a search that had no candidate."""
 SMALLEST_GAIN = 0.002
 """Relative gains below this are none, however sure."""
 Emit = Callable[[Final], None]
@@ -65,7 +67,7 @@ def decide(
 ) -> Result:
     """Measure the finalists again and say what was gained."""
     if not chosen:
-        return no_improvement(plan, baseline, "no candidate was faster in the search")
+        return no_improvement(plan, baseline, _why_none(search))
     prepare(fresh, len(chosen))
     rounds = rounds_in(baseline.l2)
     _, measured = _measure(plan, 1, rounds, chosen, fresh, emit)
@@ -75,6 +77,15 @@ def decide(
             candidate, changes = judged.evaluation.candidate, search.space.changes(judged.genotype)
             return verdict(plan, judged.n, candidate, changes, second, against_itself)
     return no_improvement(plan, baseline, "no finalist passed again in fresh processes")
+
+
+def _why_none(search: KernelSearch) -> str:
+    """Why there is no finalist."""
+    if not search.judged:
+        return f"no candidate was tried: {UNTRIED.get(search.stopped, 'there is none')}"
+    if not any(map(search.is_valid, search.judged.values())):
+        return "no other code was valid"
+    return "no candidate was faster in the search"
 
 
 def ranked(measured: Sequence[tuple[Judged, Evaluation]], noise: float) -> list[Judged]:

@@ -209,10 +209,14 @@ class KernelSearch:
 
     def is_faster(self, judged: Judged) -> bool:
         """Whether a candidate is valid, seems faster than the baseline, and is not the baseline's own code."""
+        return self.is_valid(judged) and judged.loss < 0
+
+    def is_valid(self, judged: Judged) -> bool:
+        """Whether a candidate is valid, and is not the baseline's own code."""
         evaluation = judged.evaluation
         own = evaluation.object_hash is not None and evaluation.object_hash == self.baseline.object_hash
         unchanged = own and evaluation.candidate.launch == LaunchConfiguration()
-        return evaluation.status is Status.OK and judged.loss < 0 and not unchanged
+        return evaluation.status is Status.OK and not unchanged
 
     def _register(self, n: int, source: str, genotype: Genotype, candidate: Candidate, ticket: int | None) -> Asked:
         self._asks += 1

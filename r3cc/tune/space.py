@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from r3cc.errors import R3Error
 from r3cc.llvm import KernelDescription
 from r3cc.replay.codegen import Options
 from r3cc.replay.model import Candidate, LaunchConfiguration
 from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, block_knob, by_shape_of, dimensions, shapes_of, volume
-from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, PRESETS, BasePipeline, Edit, Insert, Preset, Swap
+from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, PRESETS, BasePipeline, Edit, Insert, Preset
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, BLOCK_BY_SHAPE, BLOCK_FOR, Knob
 from r3cc.tune.passes import Vocabulary
@@ -73,9 +74,9 @@ class Space:
         for key in special:
             del knobs[key]
         if "maxntid" in knobs or "minctasm" in knobs:  # ptxas ignores minctasm without maxntid
-            blocks: list[Dim3] = [block or self._recorded_block(), *(each for _, each in own)]
-            blocks += [each.block for each in self.shapes if only]
-            largest = max(blocks, key=volume)
+            blocks: list[Dim3] = [each for _, each in own] + ([block] if block else [])
+            blocks += [each.block for each in self.shapes if only or not block]
+            largest = max(blocks, key=volume)  # bounds are on the threads of a block, whatever its extents
             knobs["maxntid"] = ",".join(map(str, largest))
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,
@@ -85,15 +86,14 @@ class Space:
         )
 
     def takes(self, edit: Edit) -> bool:
-        """Whether this base pipeline and this LLVM know what an edit names."""
+        """Whether this base pipeline and this LLVM know what an edit names, and it can stand there."""
         if isinstance(edit, Preset):
             return edit.name in PRESETS
-        known = edit.anchor in self.base.places
-        return (
-            known
-            and (not isinstance(edit, Insert) or edit.name in self.vocabulary)
-            and (not isinstance(edit, Swap) or edit.other in self.base.places)
-        )
+        try:
+            self.base.apply((edit,))
+        except R3Error:
+            return False
+        return not isinstance(edit, Insert) or edit.name in self.vocabulary
 
     def changes(self, genotype: Genotype) -> tuple[str, ...]:
         """What a genotype changes, as people read it."""
@@ -115,11 +115,6 @@ class Space:
         if not key.startswith(PREFIX):
             return f"{key}={value}"
         return f"specialised: {self.constants.text(key)}"
-
-    def _recorded_block(self) -> Dim3:
-        """The smallest shape that holds every recorded block."""
-        blocks = [shape.block for shape in self.shapes]
-        return tuple(max(extents) for extents in zip(*blocks, strict=True))
 
 
 class SpaceSummary(msgspec.Struct, frozen=True):

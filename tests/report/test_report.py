@@ -12,8 +12,9 @@ from r3cc.errors import R3Error
 from r3cc.replay.events import VERSION, Answer, Begin, Event, KernelPlan, Result, Spent, read_log
 from r3cc.replay.model import Allowance, Candidate, Evaluation, Interval, Status
 from r3cc.report.search import CPU_HEADING, SearchReport, summarise
-from r3cc.report.table import headings, kernel_table, spent_line, status_table
+from r3cc.report.table import headings, kernel_table, speedup, spent_line, status_table
 from r3cc.store.eventlog import EventLog
+from r3cc.tune.finals import no_improvement
 from tests.tune.synthetic import Model, broken, indifferent, plan, rugged
 from tests.tune.test_search import run
 
@@ -99,6 +100,15 @@ def test_a_winner_that_passes_by_its_kernels_sensitivity_is_said_to(tmp_path: Pa
     assert "off by rounding up to 56 times the tolerance" in " ".join(text_of(report).split())
     write(tmp_path / "plain", begin(plan("one", 0.6)), won)
     assert "rounding up to" not in text_of(summarise("s", read_log(tmp_path / "plain")))
+
+
+def test_a_kernel_without_an_evaluation_is_not_said_to_be_without_improvement(tmp_path: Path) -> None:
+    note = "no candidate was tried: the time was over"
+    result = no_improvement(plan("one", 0.6), None, note)
+    write(tmp_path / "log", begin(plan("one", 0.6)), result)
+    report = summarise("s", read_log(tmp_path / "log"))
+    assert speedup(report.kernels[0]) == "not measured"
+    assert note in " ".join(text_of(report).split())
 
 
 def test_no_improvement_is_said_with_the_interval(tmp_path: Path) -> None:

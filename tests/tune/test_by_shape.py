@@ -139,6 +139,14 @@ def test_bounds_hold_every_shapes_block() -> None:
     assert candidate.launch == LaunchConfiguration(block=(64, 1, 1), by_shape=((LARGE, (256, 1, 1)),))
 
 
+def test_bounds_hold_every_recorded_block_and_no_more_than_the_device_takes() -> None:
+    """Blocks of other extents each: one that holds all of them would have 65,536 threads."""
+    shapes = [Shape((64, 1, 1), (256, 1, 1)), Shape((1, 64, 1), (1, 256, 1)), Shape((8, 8, 1), (8, 8, 1))]
+    space = Space(BasePipeline(BASE_TEXT), vocabulary(LISTING), KERNEL_KNOBS, describe(), shapes)
+    candidate = space.candidate(Genotype((), (("minctasm", "2"),)))
+    assert dict(candidate.codegen)["maxntid"] in ("256,1,1", "1,256,1")
+
+
 def test_only_launches_of_these_shapes_get_the_block() -> None:
     wanted = LaunchConfiguration(block=(256, 1, 1), shapes=(LARGE,))
     large, small = (

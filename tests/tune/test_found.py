@@ -12,7 +12,7 @@ from r3cc.replay.model import Candidate, Status
 from r3cc.store.eventlog import EventLog, read_events
 from r3cc.tune.blocks import Shape
 from r3cc.tune.budget import Limits
-from r3cc.tune.edits import Anchor, Drop, Insert, Preset
+from r3cc.tune.edits import Anchor, Drop, Insert, Preset, Swap
 from r3cc.tune.found import MOST_SEEDS, VERSION, Finding, Library, distance, features, usable_in, user_library
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
@@ -66,6 +66,9 @@ def test_what_a_space_does_not_know_is_left_out() -> None:
         (), (("minctasm", "2"),)
     )
     assert usable_in(space(), Genotype((Drop(Anchor("no-such-pass", 1)),)).document()) is None
+    misplaced = Insert(Anchor("licm", 1), "globaldce", Level.MODULE)  # another LLVM had it elsewhere
+    assert usable_in(space(), Genotype((misplaced,)).document()) is None
+    assert usable_in(space(), Genotype((Swap(Anchor("licm", 1), Anchor("globalopt", 1)),)).document()) is None
     assert usable_in(space(), {"edits": "nonsense"}) is None
     assert usable_in(space(), Genotype().document()) is None
 

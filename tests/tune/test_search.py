@@ -285,6 +285,7 @@ def test_a_killed_tuner_is_continued(tmp_path: Path) -> None:
 def test_a_storm_of_faults_ends_as_no_improvement(tmp_path: Path) -> None:
     (result,) = run(tmp_path / "log", model=broken, budget=60)
     assert result.n is None
+    assert result.note == "no other code was valid"
     assert result.baseline_ns is not None
     answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)]
     assert len(answers) == 54, "a tenth is kept back for simplifying a winner"

@@ -132,6 +132,17 @@ def test_finals_that_the_time_has_no_room_for_are_announced_and_made(tmp_path: P
     assert world.now == pytest.approx(60 + late, rel=0.3)
 
 
+def test_a_kernel_for_which_there_was_no_time_is_not_said_to_have_no_faster_candidate(
+    tmp_path: Path, kernels: list[KernelPlan]
+) -> None:
+    world = World(opening_s=10.0, sample_s=0.05, room=20)
+    results = world.tune(tmp_path / "log", kernels, 5.0)
+    answered = {event["kernel"] for event in read_events(tmp_path / "log") if event["event"] == "evaluation"}
+    untried = {result.kernel for result in results if result.note == "no candidate was tried: the time was over"}
+    assert untried == {"a", "b", "c"} - answered
+    assert untried
+
+
 def test_what_is_under_way_is_over_when_the_time_is(tmp_path: Path) -> None:
     world = World(opening_s=0.0, sample_s=0.3, room=20)
     with EventLog(tmp_path / "log") as events:
