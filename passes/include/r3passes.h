@@ -45,11 +45,14 @@ const char *r3_llvm_version(void);
  * "reads_grid_size", "static_shared", "dynamic_shared", "barriers", "warp_operations", "atomics",
  * "element_types": {"<parameter index>": "float" | "double" | "i32" | …,
  * }, "written_only": [<index of a parameter through which the kernel only stores>, …],
- * "global_element_types": {"<global>": "float", …}, "max_threads", "accesses": [{"bytes", "strides": [x, y, z],
- * "count"}, …]}], …}. element_types come from the loads and stores reached through that parameter; a parameter
- * with several is left out ("mixed"). strides are the bytes from a thread's address in global memory to that of
- * the next one along each axis, null where that is no constant. */
+ * "global_element_types": {"<global>": "float", …}, "max_threads", "accesses": [{"bytes", "strides": [x, y,
+ * z], "count"}, …]}], …}. element_types come from the loads and stores reached through that parameter; a
+ * parameter with several is left out ("mixed"). strides are the bytes from a thread's address in global
+ * memory to that of the next one along each axis, null where that is no constant. */
 r3_result *r3_describe(const uint8_t *bitcode, size_t size);
+
+/* request: {"kernel": name}. The same with that kernel alone, in a small part of the time. */
+r3_result *r3_describe_kernel(const uint8_t *bitcode, size_t size, const char *request);
 
 /* request: {"sizes": [bytes, …]} of the units of relocatable device code (-fgpu-rdc), which lie one after
  * another. Output: bitcode of all of them in one. report: {"undefined": [name, …]}: what they use and none of

@@ -79,3 +79,8 @@ R3_EXPORT r3_result *r3_list_passes(const char *Request) {
 R3_EXPORT r3_result *r3_describe(const uint8_t *Bitcode, size_t Size) {
   return toResult(describeBitcode(ArrayRef(Bitcode, Size)));
 }
+
+R3_EXPORT r3_result *r3_describe_kernel(const uint8_t *Bitcode, size_t Size, const char *Request) {
+  return answer(Request, parseKernelRequest,
+                [&](const KernelRequest &R) { return describeKernel(ArrayRef(Bitcode, Size), R); });
+}

@@ -103,7 +103,7 @@ private:
     switch (I->getOpcode()) {
     case Instruction::SDiv:
     case Instruction::UDiv:
-      return quotient(of(I->getOperand(0)), of(I->getOperand(1)), constant(SE.getSCEV(I->getOperand(1))));
+      return quotient(of(I->getOperand(0)), of(I->getOperand(1)), constant(I->getOperand(1)));
     case Instruction::SRem:
     case Instruction::URem:
       return of(I->getOperand(1)) == 0 ? of(I->getOperand(0)) : std::nullopt;
@@ -189,9 +189,14 @@ private:
     return all_of(Operands, [&](const SCEV *Operand) { return of(Operand) == 0; });
   }
 
+  static Stride constant(const Value *V) {
+    const auto *Constant = dyn_cast<ConstantInt>(V);
+    return Constant ? Constant->getValue().trySExtValue() : std::nullopt;
+  }
+
   static Stride constant(const SCEV *S) {
     const auto *Constant = dyn_cast<SCEVConstant>(S);
-    return Constant ? Constant->getAPInt().trySExtValue() : std::nullopt;
+    return Constant ? constant(Constant->getValue()) : std::nullopt;
   }
 
   ScalarEvolution &SE;

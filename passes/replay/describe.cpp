@@ -4,6 +4,7 @@
 #include "common/describe.h"
 #include "replay/access_strides.h"
 #include "replay/element_types.h"
+#include "replay/extract.h"
 #include "replay/launch_facts.h"
 #include "replay/module.h"
 
@@ -78,15 +79,8 @@ template <typename Callback> void forEachKernel(json::Array &Kernels, Module &M,
   }
 }
 
-} // namespace
-
-Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
-  LLVMContext Context;
-  Expected<std::unique_ptr<Module>> Loaded = loadModule(Bitcode, Context);
-  if (!Loaded)
-    return Loaded.takeError();
-  Module &M = **Loaded;
-  ModuleDescription Description = describeModule(M);
+/// Takes apart M, which holds the kernels that are described.
+Product describeFurther(Module &M, const ModuleDescription &Description) {
   json::Array Kernels = toJSON(Description.kernels);
   forEachKernel(Kernels, M,
                 [&](json::Object &Kernel, Function &F) { addLaunchFacts(Kernel, launchFacts(M, F)); });
@@ -97,6 +91,30 @@ Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
   Result.Report["kernels"] = std::move(Kernels);
   Result.Report["globals"] = toJSON(Description.globals);
   return Result;
+}
+
+} // namespace
+
+Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
+  if (!M)
+    return M.takeError();
+  return describeFurther(**M, describeModule(**M));
+}
+
+Expected<Product> describeKernel(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
+  if (!M)
+    return M.takeError();
+  Expected<Function *> Kernel = findKernel(**M, Request.Kernel);
+  if (!Kernel)
+    return Kernel.takeError();
+  ModuleDescription Description = describeModule(**M);
+  erase_if(Description.kernels, [&](const KernelInfo &Info) { return Info.name != Request.Kernel; });
+  removeAllBut(**M, reachableFrom(**M, {*Kernel}));
+  return describeFurther(**M, Description);
 }
 
 } // namespace r3

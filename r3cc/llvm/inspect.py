@@ -83,7 +83,7 @@ def _text(bitcode: bytes, kernel: str) -> bytes:
 
 def _identify(bitcode: bytes, kernel: str) -> bytes:
     passes = Passes()
-    bounds = passes.describe(bitcode).kernel(kernel).max_threads
+    bounds = passes.describe_kernel(bitcode, kernel).kernel(kernel).max_threads
     return msgspec.json.encode(KernelIdentity(passes.kernel_digest(bitcode, kernel), bounds))
 
 

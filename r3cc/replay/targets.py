@@ -197,7 +197,7 @@ class _Module:
         return attempt(lambda: self.passes.compile(bitcode, request))
 
     def facts(self) -> KernelFacts:
-        return kernel_facts(attempt(lambda: self.passes.describe(self._bitcode)), self.kernel)
+        return kernel_facts(attempt(lambda: self.passes.describe_kernel(self._bitcode, self.kernel)), self.kernel)
 
 
 def kernel_facts(module: ModuleDescription, name: str) -> KernelFacts:

@@ -59,7 +59,7 @@ def answer(passes: Passes, request: Request) -> TargetAnswer | KernelDescription
     """What LLVM says to a request."""
     try:
         if isinstance(request, KernelRequest):
-            return passes.describe(request.bitcode.read_bytes()).kernel(request.kernel)
+            return passes.describe_kernel(request.bitcode.read_bytes(), request.kernel).kernel(request.kernel)
         if isinstance(request, TablesRequest):
             return passes.tables(request.bitcode.read_bytes(), request.kernel)
         text = passes.parse_pipeline(request.pipeline, request.triple, request.cpu)

@@ -73,5 +73,15 @@ def test_strides_of_accesses(passes: Passes, pipeline_start: Capture, kernel: st
     assert {(access.bytes, access.strides) for access in found} == PATTERNS[kernel]
 
 
+@pytest.mark.parametrize("source", ["reduction.cu", "device_state.cu", "device_math.cu", "strides.cu"])
+def test_a_kernel_alone_is_described_as_among_others(passes: Passes, pipeline_start: Capture, source: str) -> None:
+    bitcode = pipeline_start(source, 3)
+    module = passes.describe(bitcode)
+    for kernel in module.kernels:
+        alone = passes.describe_kernel(bitcode, kernel.name)
+        assert alone.kernels == (kernel,)
+        assert alone.globals == module.globals
+
+
 def test_pointers_that_are_followed_come_to_an_end(passes: Passes, pipeline_start: Capture) -> None:
     assert passes.describe(pipeline_start("strides.cu", 3)).kernel("followed").accesses

@@ -69,7 +69,7 @@ def main() -> None:
 def _inspect(passes: Passes, request: Inspect) -> IrFacts:
     alone = passes.extract(request.bitcode, request.kernel)
     text, optimised = passes.text(alone), passes.text(alone, OPTIMISED)
-    described = passes.describe(request.bitcode).kernel(request.kernel)
+    described = passes.describe_kernel(request.bitcode, request.kernel).kernel(request.kernel)
     externals = {*_DECLARED.findall(text), *_EXTERNAL.findall(text)}
     return IrFacts(
         digest=passes.kernel_digest(request.bitcode, request.kernel),
