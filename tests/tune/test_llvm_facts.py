@@ -54,7 +54,7 @@ def test_a_kernel_is_described(facts: LLVMFacts, tmp_path: Path) -> None:
     kernel = facts.kernel(bitcode, "_Z6kernelPfPKfS1_ii")
     assert kernel.reads_block_size
     assert kernel.static_shared == 1024
-    with pytest.raises(R3Error, match="no kernel nonsense"):
+    with pytest.raises(R3Error, match='no kernel "nonsense"'):
         facts.kernel(bitcode, "nonsense")
 
 
