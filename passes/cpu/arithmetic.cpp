@@ -85,9 +85,8 @@ Emitted emitFloat(IRBuilder<> &B, CallInst &Call, const Parts &P) {
     return std::nullopt;
   if (!Call.getType()->isFPOrFPVectorTy())
     return std::nullopt;
-  if (!P.directedRounding().empty() && !Call.getType()->isVectorTy())
-    return emitDirected(B, Call, P);
-  Value *Result = emitRoundedOperation(B, Call, P);
+  bool IsDirected = !P.directedRounding().empty() && !Call.getType()->isVectorTy();
+  Value *Result = IsDirected ? emitDirected(B, Call, P) : emitRoundedOperation(B, Call, P);
   if (P.has("sat"))
     return saturate(B, Result);
   if (P.has("relu"))

@@ -191,7 +191,7 @@ private:
   }
 
   Error resolveAlias(GlobalAlias &A) {
-    auto *Aliasee = dyn_cast<GlobalValue>(A.getAliasee()->stripPointerCasts());
+    auto *Aliasee = dyn_cast<GlobalValue>(A.getAliasee()->stripPointerCastsAndAliases());
     if (!Aliasee)
       return makeError(R3_UNSUPPORTED,
                        "alias '" + A.getName() + "' to an expression has no form on the host");
@@ -208,7 +208,8 @@ private:
     if (isKernel(F)) {
       Host.Kernels.push_back({F.getName().str(), New, maxThreads(F)});
       // The entry calls it in a loop, and is what stays.
-      New->removeFnAttr(Attribute::NoInline);
+      if (!New->hasOptNone())
+        New->removeFnAttr(Attribute::NoInline);
     }
     New->setCallingConv(CallingConv::C);
     New->setVisibility(GlobalValue::DefaultVisibility);

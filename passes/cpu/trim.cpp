@@ -5,12 +5,14 @@
 #include "common/describe.h"
 #include "cpu/math.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CallingConv.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
+#include "llvm/Transforms/IPO/ExpandVariadics.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -33,9 +35,9 @@ static void foldUsers(Instruction &I, Constant *Value) {
   const DataLayout &Layout = I.getDataLayout();
   while (!Work.empty()) {
     auto [Folded, Replacement] = Work.pop_back_val();
-    SmallVector<Instruction *> Users;
+    SmallSetVector<Instruction *, 8> Users; // one may use it twice
     for (User *U : Folded->users())
-      Users.push_back(cast<Instruction>(U));
+      Users.insert(cast<Instruction>(U));
     Folded->replaceAllUsesWith(Replacement);
     Folded->eraseFromParent();
     for (Instruction *U : Users)
@@ -74,6 +76,12 @@ static void answerReflect(Module &Device) {
   }
 }
 
+// The device passes arguments of no fixed number in a buffer, and its code reads them there.
+static void expandVariadics(Module &Device) {
+  Analyses Managers;
+  ExpandVariadicsPass(ExpandVariadicsMode::Lowering).run(Device, Managers.Module);
+}
+
 static bool namedByHost(const GlobalVariable &G) {
   return !G.isDeclaration() && G.getAddressSpace() != NVPTXAS::ADDRESS_SPACE_SHARED && !G.hasLocalLinkage();
 }
@@ -92,6 +100,7 @@ static void removeUnreached(Module &Device) {
 }
 
 void trimDeviceModule(Module &Device) {
+  expandVariadics(Device);
   answerReflect(Device);
   for (Function &F : Device)
     if (!F.isDeclaration() && isHostMath(F.getName()))

@@ -82,6 +82,16 @@ def test_recursion_indirect_calls_and_barriers_in_calls(launch: Runner, pipeline
     assert answer.arrays[4][0][0] == 1
 
 
+def test_functions_of_any_number_of_arguments(launch: Runner) -> None:
+    answer = launch("language.cu", Launch("any_number_of_arguments", (1, 1, 1), (4, 1, 1), (np.zeros(4, np.int32),)))
+    np.testing.assert_array_equal(answer.arrays[0][0], [8, 9, 10, 11])
+
+
+def test_a_kernel_that_is_not_to_be_optimised(launch: Runner) -> None:
+    answer = launch("language.cu", Launch("left_alone", (1, 1, 1), (4, 1, 1), (np.zeros(4, np.int32),)))
+    np.testing.assert_array_equal(answer.arrays[0][0], [0, 3, 6, 9])
+
+
 def test_printf(launch: Runner) -> None:
     answer = launch("language.cu", Launch("prints", (1, 1, 1), (4, 1, 1), (np.int32(-3), np.float64(2.5))))
     assert answer.output == "n=-3 x=2.500 c=R s=text l=1099511627776 w=   7|%\n"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from r3cc.llvm import CompileRequest, Passes, PassesError, PassesStatus
-from tests.cpu.conftest import Capture, Runner
+from r3cc.toolchain.llvm import require_clang
+from tests.cpu.conftest import KERNELS, Capture, Runner
 from tests.cpu.engine import Launch
 
 UNSUPPORTED = 9
@@ -55,6 +59,15 @@ def test_a_loop_over_threads_is_vectorised(capture: Capture) -> None:
 def test_lowering_gives_equal_bytes_each_time(capture: Capture) -> None:
     passes = Passes()
     assert passes.lower_to_host(capture("language.cu")) == passes.lower_to_host(capture("language.cu"))
+
+
+def test_aliases_of_aliases_and_answers_used_twice(tmp_path: Path) -> None:
+    bitcode = tmp_path / "aliases.bc"
+    device = ["--target=nvptx64-nvidia-cuda", "-nogpulib", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c"]
+    subprocess.run([str(require_clang().path), *device, str(KERNELS / "aliases.ll"), "-o", str(bitcode)], check=True)
+    text = Passes().text(Passes().lower_to_host(bitcode.read_bytes()))
+    assert "call i32 @twice(ptr %r3.block" in text
+    assert "reflect" not in text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomics, variables, structs, templates, recursion, printf, assertions.
 #include <cassert>
+#include <cstdarg>
 #include <cstdio>
 
 extern "C" __global__ void atomics(int *i, unsigned *u, float *f, double *d, unsigned long long *l) {
@@ -128,3 +129,18 @@ extern "C" __global__ void clocks(long long *out) {
   long long first = clock64();
   out[0] = clock64() >= first;
 }
+
+__device__ __noinline__ int sum(int n, ...) {
+  va_list list;
+  va_start(list, n);
+  double total = 0;
+  for (int i = 0; i < n; ++i)
+    total += va_arg(list, int);
+  total += va_arg(list, double);
+  va_end(list);
+  return static_cast<int>(total);
+}
+
+extern "C" __global__ void any_number_of_arguments(int *x) { x[threadIdx.x] = sum(3, 1, int(threadIdx.x), 5, 2.5); }
+
+extern "C" __attribute__((optnone)) __global__ void left_alone(int *x) { x[threadIdx.x] = 3 * threadIdx.x; }

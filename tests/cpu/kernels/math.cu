@@ -28,6 +28,7 @@ extern "C" __global__ void rounding(const double *x, const double *y, double *ou
   out[4] = __dmul_ru(*x, *y); out[5] = __ddiv_rd(*x, *y); out[6] = __fma_rz(*x, *y, *x); out[7] = __dsqrt_ru(*x);
   narrow[0] = __double2float_rn(*x); narrow[1] = __double2float_ru(*x); narrow[2] = __double2float_rd(*x);
   narrow[3] = __int2float_rz(16777217); narrow[4] = __int2float_ru(16777217);
+  narrow[5] = __nvvm_fma_rz_sat_f(*x, 2.0f, 1.0f);
 }
 
 extern "C" __global__ void conversions(const float *x, long long *out, int n) {
