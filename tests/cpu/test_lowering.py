@@ -66,7 +66,7 @@ def test_aliases_of_aliases_and_answers_used_twice(tmp_path: Path) -> None:
     device = ["--target=nvptx64-nvidia-cuda", "-nogpulib", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c"]
     subprocess.run([str(require_clang().path), *device, str(KERNELS / "aliases.ll"), "-o", str(bitcode)], check=True)
     text = Passes().text(Passes().lower_to_host(bitcode.read_bytes()))
-    assert "call i32 @twice(ptr %r3.block" in text
+    assert "call i32 @twice(ptr" in text
     assert "reflect" not in text
 
 
