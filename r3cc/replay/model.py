@@ -112,7 +112,8 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def canonical(self) -> bytes:
         """The one JSON form: equal candidates have equal bytes."""
-        return msgspec.json.encode(self, order="deterministic")
+        fields = msgspec.to_builtins(self)  # what is equal to a default but not the default itself is an empty object
+        return msgspec.json.encode({name: value for name, value in fields.items() if value != {}})
 
     @property
     def id(self) -> str:

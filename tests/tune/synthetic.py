@@ -83,7 +83,7 @@ def rugged(candidate: Candidate) -> float | Status:
     text = candidate.pipeline or BASE_TEXT
     codegen = dict(candidate.codegen)
     if "gvn<no-pre>" in text or text.count("inline") > 3:
-        return CRASHES[_hash(candidate.id) % len(CRASHES)]
+        return CRASHES[_hash(lot(candidate)) % len(CRASHES)]
     ratio = 1.0
     ratio *= 0.9 if "slsr" in text else 1
     ratio *= 0.85 if 0 <= text.find("slsr") < text.rfind("nary-reassociate") else 1
@@ -105,7 +105,12 @@ def indifferent(candidate: Candidate) -> float | Status:
 
 def broken(candidate: Candidate) -> float | Status:
     """Everything but the baseline fails, each in another way."""
-    return 1.0 if candidate == Candidate() else CRASHES[_hash(candidate.id) % len(CRASHES)]
+    return 1.0 if candidate == Candidate() else CRASHES[_hash(lot(candidate)) % len(CRASHES)]
+
+
+def lot(candidate: Candidate) -> str:
+    """What a candidate's noise and failures are drawn by."""
+    return hashlib.sha256(msgspec.json.encode(candidate)).hexdigest()[:16]
 
 
 def _hash(text: str) -> int:
@@ -178,7 +183,7 @@ class SyntheticEvaluator:
     def _interval(self, candidate: Candidate, true_ratio: float, plan: TimingPlan) -> Interval:
         """Median and its interval of noisy samples, with outliers; equal calls give equal ones."""
         samples, again = plan.samples, f" {plan.repetition}" if plan.repetition else ""
-        rng = np.random.RandomState(_hash(f"{candidate.id} {self._seed} {samples}{again}"))
+        rng = np.random.RandomState(_hash(f"{lot(candidate)} {self._seed} {samples}{again}"))
         drawn = true_ratio * np.exp(rng.normal(0, self._noise, samples))
         drawn = np.sort(np.where(rng.rand(samples) < 0.01, drawn * 1.3, drawn))
         half = int(np.ceil(0.98 * np.sqrt(samples)))

@@ -46,7 +46,7 @@ from r3cc.tune.search import Target, Tuner
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent
 from tests.python_path import python_path
-from tests.tune.synthetic import BASELINE_NS, Model, SyntheticEvaluator, broken, indifferent, plan, rugged, space
+from tests.tune.synthetic import BASELINE_NS, Model, SyntheticEvaluator, broken, indifferent, lot, plan, rugged, space
 
 SEEDS = itertools.count()
 
@@ -306,7 +306,7 @@ class Storm(Calm):
 
     def submit(self, candidate: Candidate, plan: TimingPlan = TimingPlan()) -> Future[Evaluation]:  # noqa: B008
         before = self.submitted[candidate.id]
-        if before < zlib.crc32(candidate.id.encode()) % 3:
+        if before < zlib.crc32(lot(candidate).encode()) % 3:
             self.submitted[candidate.id] += 1
             Storm.injected += 1
             lost: Future[Evaluation] = Future()
@@ -317,7 +317,7 @@ class Storm(Calm):
 
 def faulty(candidate: Candidate) -> float | Status:
     """As rugged, but every third candidate fails for good, each in another way."""
-    kind = zlib.crc32(f"{candidate.id} fault".encode())
+    kind = zlib.crc32(f"{lot(candidate)} fault".encode())
     statuses = [status for status in Status if status not in (Status.OK, Status.WORKER_LOST)]
     if candidate != Candidate() and kind % 3 == 0:
         return statuses[kind // 3 % len(statuses)]
@@ -378,7 +378,7 @@ class Placed(SyntheticEvaluator):
 
     def _evaluate(self, candidate: Candidate, plan: TimingPlan) -> Evaluation:
         found = super()._evaluate(candidate, plan)
-        where = np.random.RandomState(zlib.crc32(f"{candidate.id} {self._seed}".encode()))
+        where = np.random.RandomState(zlib.crc32(f"{lot(candidate)} {self._seed}".encode()))
         factor = float(np.exp(where.normal(0, 0.03)))
         assert found.ratio is not None and found.time_ns is not None
         return msgspec.structs.replace(found, ratio=_times(found.ratio, factor), time_ns=_times(found.time_ns, factor))
