@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 import msgspec
 
 from r3cc.apply.profile import Entry, LaunchRule, Shape, Specialised
@@ -28,13 +30,35 @@ def guard_coverage(
     """Coverage of a launch rule together with a second version, whose ``maxntid`` is ``bounds``."""
     if rule is None and special is None:
         return Coverage(1.0, False)
-    total = sum(shape.total_ns for shape in kernel.shapes)
-    if total == 0:
-        return None
-    covered = 0
-    for shape in kernel.shapes:
-        given = launched(rule, Shape(shape.grid, shape.block, shape.shared))
-        if given is not None and takes(special, bounds, given):
-            covered += shape.total_ns
+    share = _share(kernel, lambda shape: _admits(rule, special, bounds, shape))
     asks = bool(rule and rule.guard.scalars) or bool(special and special.arguments)
-    return Coverage(covered / total, asks)
+    return None if share is None else Coverage(share, asks)
+
+
+def measured_share(
+    rule: LaunchRule | None,
+    special: Specialised | None,
+    bounds: str | None,
+    kernel: Kernel,
+    recorded: Collection[Shape],
+) -> float | None:
+    """Share of a kernel's device time, 0 to 1, for which the measured ratio speaks; None without times by shape.
+
+    That is what a guard admits, and recorded shapes that a rule leaves as they are: their time is in the ratio.
+    """
+    if rule is None and special is None:
+        return 1.0
+    left = set(recorded).difference(rule.guard.shapes if rule is not None else recorded)
+    return _share(kernel, lambda shape: shape in left or _admits(rule, special, bounds, shape))
+
+
+def _share(kernel: Kernel, counts: Callable[[Shape], bool]) -> float | None:
+    """Share of a kernel's time in the shapes that count; None without times by shape."""
+    total = sum(shape.total_ns for shape in kernel.shapes)
+    counted = sum(each.total_ns for each in kernel.shapes if counts(Shape(each.grid, each.block, each.shared)))
+    return counted / total if total else None
+
+
+def _admits(rule: LaunchRule | None, special: Specialised | None, bounds: str | None, shape: Shape) -> bool:
+    given = launched(rule, shape)
+    return given is not None and takes(special, bounds, given)

@@ -1,8 +1,9 @@
 """What a profile's kernels promise for the whole application, from kernel times alone.
 
-For kernel k with the share s of the recorded device time, coverage c and the time ratio r of its finals, device time
-shrinks by the sum of s c (1 - r); the application by that times the device's part of its wall time. Bounds are those of
-all intervals at once, which is wider than 95 %. Launches that a guard does not admit count as unchanged.
+For kernel k with the share s of the recorded device time, of which the part c is in launches for which its finals' time
+ratio r speaks, device time shrinks by the sum of s c (1 - r); the application by that times the device's part of its
+wall time. Bounds are those of all intervals at once, which is wider than 95 %. Launches that a guard does not admit
+count as unchanged; where they were measured so, they are in r already.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from r3cc.apply.coverage import Coverage, coverage
+from r3cc.apply.coverage import Coverage, coverage, measured_share
 from r3cc.apply.profile import Entry, Profile
 from r3cc.apply.recheck import entry_for
+from r3cc.apply.rules import shape_of
 from r3cc.replay.model import Interval
 from r3cc.store import Store
 from r3cc.store.model import Kernel, Recording
@@ -33,7 +35,9 @@ class KernelForecast(msgspec.Struct, frozen=True):
     ratio: Interval
     """Tuned over plain time, of the profile's finals."""
     coverage: Coverage | None
-    """None: not known, taken as 1."""
+    """None: not known."""
+    measured: float
+    """Share of the kernel's time for which the ratio speaks, 0 to 1; where that is not known, 1."""
 
 
 class Forecast(msgspec.Struct, frozen=True):
@@ -122,17 +126,25 @@ def _tuned(store: Store, recording: str, profile: Profile, kernels: Sequence[Ker
         named: list[Entry] = [entry for entry in profile.kernels if entry.name == kernel.name]
         entry = entry_for(store, kernel, named, processes)[0] if named else None
         if entry is not None:
-            part = coverage(entry, kernel)
-            found.append(KernelForecast(kernel.name, kernel.demangled, kernel.share, entry.evidence.ratio, part))
+            recorded = [shape_of(launch) for launch in store.launches(kernel, recording)]
+            bounds = entry.attributes.get("maxntid")
+            measured = measured_share(entry.launch, entry.specialised, bounds, kernel, recorded)
+            found.append(
+                KernelForecast(
+                    kernel.name,
+                    kernel.demangled,
+                    kernel.share,
+                    entry.evidence.ratio,
+                    coverage(entry, kernel),
+                    1.0 if measured is None else measured,
+                )
+            )
     return found
 
 
 def _saved(kernels: Sequence[KernelForecast], bound: str) -> float:
     """Part of the device time that is saved when every ratio is at one of its bounds."""
-    return sum(
-        kernel.share * (kernel.coverage.share if kernel.coverage else 1.0) * (1 - float(getattr(kernel.ratio, bound)))
-        for kernel in kernels
-    )
+    return sum(kernel.share * kernel.measured * (1 - float(getattr(kernel.ratio, bound))) for kernel in kernels)
 
 
 def _faster(saved: float) -> float:

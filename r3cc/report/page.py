@@ -248,11 +248,11 @@ def _bars(rows: Sequence[TimelineRow], outside: int, report: SearchReport) -> tu
 
 
 def _time_left(kernel: KernelReport) -> float:
-    """Part of a kernel's time in the application that its winner leaves: launches that no guard admits keep theirs."""
+    """Part of a kernel's time in the application that its winner leaves: what was not measured keeps its time."""
     if not kernel.improved or kernel.speedup is None:
         return 1.0
-    covered = 1.0 if kernel.coverage is None else kernel.coverage
-    return 1 - covered * (1 - 1 / kernel.speedup.median)
+    measured = 1.0 if kernel.measured_share is None else kernel.measured_share
+    return 1 - measured * (1 - 1 / kernel.speedup.median)
 
 
 def _forest(report: SearchReport) -> charts.Forest | None:

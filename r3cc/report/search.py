@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
-from r3cc.apply.coverage import guard_coverage
-from r3cc.apply.rules import launch_rule, specialised
+from r3cc.apply.coverage import guard_coverage, measured_share
+from r3cc.apply.rules import launch_rule, shape_of, specialised
 from r3cc.errors import R3Error
 from r3cc.replay.events import (
     Answer,
@@ -68,6 +68,8 @@ class KernelReport(msgspec.Struct, frozen=True):
     coverage: float | None = None
     """Share of the kernel's time in the application whose launch shapes the winner's guard admits; None without a
     launch rule, and where the recording has no times by shape."""
+    measured_share: float | None = None
+    """Share of the kernel's time in the application for which the speedup speaks; None as for ``coverage``."""
     allowances: tuple[Allowance, ...] = ()
     """Where the winner's results pass by the kernel's sensitivity alone."""
 
@@ -183,8 +185,10 @@ def _with_coverage(store: Store, recording: str, report: KernelReport) -> Kernel
         return report
     if rule is None and special is None:
         return report
-    found = guard_coverage(rule, special, dict(candidate.codegen).get("maxntid"), kernel)
-    return msgspec.structs.replace(report, coverage=found.share if found is not None else None)
+    bounds = dict(candidate.codegen).get("maxntid")
+    found = guard_coverage(rule, special, bounds, kernel)
+    measured = measured_share(rule, special, bounds, kernel, [shape_of(launch) for launch in launches])
+    return msgspec.structs.replace(report, coverage=found and found.share, measured_share=measured)
 
 
 def _last(events: Sequence[AnyEvent], kind: type[E]) -> E | None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from r3cc.apply import bench as bench_module
 from r3cc.apply.bench import Arm, Benchmark, BenchPlan, run_bench
-from r3cc.apply.coverage import Coverage, coverage
+from r3cc.apply.coverage import Coverage, coverage, measured_share
 from r3cc.apply.forecast import Forecast, KernelForecast, same_arguments
 from r3cc.apply.profile import Guard, LaunchRule, Shape
 from r3cc.apply.tuned_binary import TunedProgram
@@ -108,6 +108,16 @@ def test_a_guard_covers_the_time_of_its_shapes() -> None:
     assert coverage(guarded, msgspec.structs.replace(KERNEL, shapes=())) is None
 
 
+def test_what_a_rule_leaves_as_it_is_is_in_the_ratio_already() -> None:
+    """Twice as fast on shapes of 75 % of the time: measured on both, the ratio is 0.625, and speaks for all of it."""
+    served, left = (Shape(grid, (128, 1, 1), 0) for grid in ((4, 1, 1), (9, 1, 1)))
+    rule = LaunchRule((64, 1, 1), "derived", Guard((served,)))
+    assert measured_share(rule, None, None, KERNEL, [served, left]) == 1.0
+    assert measured_share(rule, None, None, KERNEL, [served]) == 0.75
+    assert measured_share(None, None, None, KERNEL, [served]) == 1.0
+    assert measured_share(rule, None, None, msgspec.structs.replace(KERNEL, shapes=()), [served]) is None
+
+
 def test_launchers_and_build_folders_do_not_make_another_command() -> None:
     recording = Recording("id", ("build/app", "input.nml", "3"), "", 1, "host", "cuda:0", 0)
     assert same_arguments(recording, "srun -n 4 tuned/app input.nml 3")
@@ -117,7 +127,7 @@ def test_launchers_and_build_folders_do_not_make_another_command() -> None:
 
 
 def expected(speedup: Interval, device_share: float = 0.5) -> Forecast:
-    kernel = KernelForecast("k", "k(int)", 0.8, Interval(0.5, 0.4, 0.6, 61), Coverage(0.25, False))
+    kernel = KernelForecast("k", "k(int)", 0.8, Interval(0.5, 0.4, 0.6, 61), Coverage(0.25, False), 0.25)
     return Forecast("id", "cuda:0", False, 1_000_000, 100, 0.2, device_share, (kernel,), speedup, speedup)
 
 

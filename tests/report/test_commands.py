@@ -36,10 +36,10 @@ def test_the_command_of_a_specialised_winner_makes_that_winner() -> None:
     assert fixed == ["0", "2", "block", "weights", "3"]
 
 
-@pytest.mark.parametrize(("coverage", "left"), [(None, 0.5), (1.0, 0.5), (0.5, 0.75), (0.0, 1.0)])
-def test_a_bar_shortens_a_kernel_s_own_part_where_its_guard_admits(coverage: float | None, left: float) -> None:
+@pytest.mark.parametrize(("measured", "left"), [(None, 0.5), (1.0, 0.5), (0.5, 0.75), (0.0, 1.0)])
+def test_a_bar_shortens_a_kernel_s_own_part_where_it_was_measured(measured: float | None, left: float) -> None:
     """Overloads and kernels of several files share a name."""
-    winner = kernel("one", improved=True, speedup=Interval(2.0, 1.9, 2.1, 31), coverage=coverage)
+    winner = kernel("one", improved=True, speedup=Interval(2.0, 1.9, 2.1, 31), measured_share=measured)
     rows = [TimelineRow(name, "step", 0.5, 1, 1000, 0) for name in ("one", "other")]
     before, after = _bars(rows, 0, report_of(winner, kernel("other", improved=False)))
     assert [segment.width for segment in after.segments] == [
