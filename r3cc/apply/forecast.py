@@ -36,7 +36,7 @@ class KernelForecast(msgspec.Struct, frozen=True):
     """Tuned over plain time, of the profile's finals."""
     coverage: Coverage | None
     """None: not known."""
-    measured: float
+    measured: float = 1.0
     """Share of the kernel's time for which the ratio speaks, 0 to 1; where that is not known, 1."""
 
 

@@ -8,8 +8,9 @@ import msgspec
 
 from r3cc.replay.model import Candidate
 
+SOURCE = "source"
 LEVELS: Mapping[str, str] = {
-    "source": "variant",
+    SOURCE: "variant",
     "pipeline": "pipeline",
     "codegen": "codegen",
     "launch": "launch",

@@ -116,6 +116,12 @@ def remix_report(kernel: str, lines: Sequence[dict[str, Any]]) -> RemixReport | 
     )
 
 
+def strategies(kernel: str, lines: Sequence[dict[str, Any]]) -> dict[int, str]:
+    """What each of a kernel's rewrites does, in one line, by the proposal's number."""
+    own = [line for line in lines if line.get("kernel") == kernel and line.get("event") == VERDICT]
+    return {line["n"]: line.get("strategy", "") for line in own}
+
+
 def proposers_of(lines: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Who proposed in a remix search, as the user named them; empty for every other search."""
     setup = next((msgspec.convert(line, _Setup) for line in lines if line.get("event") == REMIX), None)

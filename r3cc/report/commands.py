@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from r3cc.replay.events import Begin, Session
 from r3cc.replay.model import Candidate, Specialisation
 from r3cc.replay.specialise import DIMENSIONS
-from r3cc.report.search import KernelReport, SearchReport
+from r3cc.report.search import KernelReport, SearchReport, verb_of
 from r3cc.store.model import Recording
 
 SAMPLES = 61
 """Where the finals do not say how many pairs they took."""
-REMIX = "remix"
 
 
 def record_command(recording: Recording) -> str:
@@ -24,9 +23,13 @@ def record_command(recording: Recording) -> str:
 
 def search_command(begin: Begin, session: Session | None, proposers: Sequence[str] = ()) -> str:
     """How the search was begun; ``proposers`` are those of a remix search."""
-    verb = "remix" if begin.optimizer == REMIX else "tune"
+    verb = verb_of(begin.optimizer)
     words = ["r3", verb, *(plan.kernel for plan in begin.kernels), "--recording", begin.recording]
     words += ["--seed", str(begin.seed)]
+    judged = {_judged(plan.numerics, plan.rtol, plan.atol) for plan in begin.kernels}
+    words += judged.pop() if len(judged) == 1 else ()
+    if any(plan.specialise for plan in begin.kernels):
+        words.append("--specialise")
     if verb == "tune" and begin.optimizer != "r3":
         words += ["--optimizer", begin.optimizer]
     words += [word for proposer in proposers for word in ("--llm", proposer)]
@@ -34,12 +37,22 @@ def search_command(begin: Begin, session: Session | None, proposers: Sequence[st
         words += ["--budget", str(session.budget)]
     if session is not None and session.time_s is not None:
         words += ["--time", f"{session.time_s:g}s"]
-    return shlex.join(words)
+    entries = "  # with the numerics and tolerances of the settings file's [[kernel]] entries" if judged else ""
+    return shlex.join(words) + entries
+
+
+def _judged(numerics: str, rtol: float | None, atol: float | None) -> tuple[str, ...]:
+    """How results were judged."""
+    words = ["--numerics", numerics]
+    for option, value in (("--rtol", rtol), ("--atol", atol)):
+        words += [option, repr(value)] if value is not None else []
+    return tuple(words)
 
 
 def replay_command(report: SearchReport, kernel: KernelReport, candidate: Candidate) -> str:
     """How a candidate is judged again on the recorded launches, with as many pairs as in the finals."""
-    words = ["r3", "replay", kernel.id, "--recording", report.recording, "--numerics", kernel.numerics]
+    words = ["r3", "replay", kernel.id, "--recording", report.recording]
+    words += _judged(kernel.numerics, kernel.rtol, kernel.atol)
     if candidate.pipeline is not None:
         words += ["--passes", candidate.pipeline]
     for key, value in candidate.codegen:

@@ -137,7 +137,8 @@ def lines(explanation: Explanation) -> list[str]:
     indent = "    " if explanation.levels else "  "
     found += [f"{indent}{part.change}: {part.worth}" for part in explanation.parts]
     if not explanation.parts:
-        found += [f"  {change}: all of it" for change in explanation.changes]
+        worth = "all of it" if len(explanation.changes) == 1 else "not measured by itself"
+        found += [f"  {change}: {worth}" for change in explanation.changes]
     for name in sorted(explanation.before.keys() | explanation.after.keys()):
         before, after = explanation.before.get(name), explanation.after.get(name)
         if before != after:

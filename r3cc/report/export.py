@@ -14,7 +14,8 @@ import msgspec
 
 from r3cc.replay.codegen import BuildOptions
 from r3cc.replay.events import Answer, AnyEvent, Begin, KernelPlan, Proposal, Result
-from r3cc.replay.model import Candidate, Dim3, Evaluation, Status
+from r3cc.replay.model import Candidate, Dim3, Evaluation, LaunchShape, Status
+from r3cc.replay.specialise import DIMENSIONS
 from r3cc.store import Store
 from r3cc.store.demangle import base_name
 from r3cc.store.model import Module
@@ -85,11 +86,15 @@ def _configuration(candidate: Candidate) -> dict[str, Any]:
         value = getattr(candidate.launch, name)
         if value is not None:
             flat[name] = list(value) if isinstance(value, tuple) else value
-    flat |= {f"block for a grid of {_text(shape[0])}": list(block) for shape, block in candidate.launch.by_shape}
+    flat |= {f"block for {_shape_text(shape)}": list(block) for shape, block in candidate.launch.by_shape}
+    if candidate.launch.shapes:
+        flat["shapes"] = list(map(_shape_text, candidate.launch.shapes))
     if candidate.variant is not None:
         flat["variant"] = candidate.variant
     flat |= {f"argument {index}": value for index, value in candidate.specialisation.arguments}
-    flat |= dict(str(table).split("=") for table in candidate.specialisation.tables)
+    special = candidate.specialisation
+    flat |= {f"launched {name}": list(size) for name in DIMENSIONS if (size := getattr(special, name)) is not None}
+    flat |= dict(str(table).split("=") for table in special.tables)
     return flat
 
 
@@ -191,6 +196,11 @@ def kernel_commands(module: Module, plan: KernelPlan, recording: str, candidate:
 
 def _text(dimensions: Dim3) -> str:
     return ",".join(map(str, dimensions))
+
+
+def _shape_text(shape: LaunchShape) -> str:
+    grid, block, shared = shape
+    return f"a grid of {_text(grid)}, blocks of {_text(block)} and {shared} shared bytes"
 
 
 def file_stem(plan: KernelPlan) -> str:

@@ -6,7 +6,7 @@ reader's colour scheme.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ import msgspec
 from r3cc import __version__
 from r3cc.errors import R3Error, UsageError
 from r3cc.replay.events import Answer, AnyEvent, Begin, Proposal, Session, read_log
-from r3cc.replay.levels import levels_of
+from r3cc.replay.levels import SOURCE, levels_of
 from r3cc.replay.model import Candidate, Interval, Status
 from r3cc.report import charts, commands, table
-from r3cc.report.archive import Archive, RemixReport, proposers_of, remix_report
+from r3cc.report.archive import Archive, RemixReport, proposers_of, remix_report, strategies
 from r3cc.report.bench import BenchReport, lines
 from r3cc.report.explain import Explanation, explain
 from r3cc.report.levels import LevelShare, level_shares
@@ -149,7 +149,7 @@ def page_of(store: Store, search: Search, refresh_s: int | None = None, bench: B
         recording=recording,
         processes=processes,
         versions=begin.versions,
-        bars=_bars(rows, outside, report),
+        bars=_bars(rows, kernels, outside, report),
         timeline=rows,
         outside_ns=outside,
         forest=_forest(report),
@@ -232,14 +232,17 @@ def _timeline(kernels: Sequence[Kernel], wall_ns: int) -> tuple[tuple[TimelineRo
     return tuple(rows), max(0, wall_ns - total)
 
 
-def _bars(rows: Sequence[TimelineRow], outside: int, report: SearchReport) -> tuple[charts.Bar, ...]:
+def _bars(
+    rows: Sequence[TimelineRow], kernels: Sequence[Kernel], outside: int, report: SearchReport
+) -> tuple[charts.Bar, ...]:
     """The recorded run, and what the winners make of it; each as long as its time."""
     whole = float(sum(row.total_ns for row in rows) + outside)
     if whole <= 0:
         return ()
     left = {kernel.id: _time_left(kernel) for kernel in report.kernels}
     recorded = [(row.name, float(row.total_ns), row.colour) for row in rows]
-    tuned = [(row.name, row.total_ns * left.get(row.kernel, 1.0), row.colour) for row in rows]
+    others = sum(kernel.total_ns * left.get(kernel.id, 1.0) for kernel in kernels[NAMED:])
+    tuned = [(row.name, row.total_ns * left.get(row.kernel, 1.0) if row.kernel else others, row.colour) for row in rows]
     host = [("outside of kernels", float(outside), OUTSIDE)] if outside else []
     return (
         charts.stacked_bar("recorded", 0.0, recorded + host, whole),
@@ -267,7 +270,7 @@ def _forest(report: SearchReport) -> charts.Forest | None:
 def _section(
     report: SearchReport, kernel: KernelReport, events: Sequence[AnyEvent], log: Sequence[dict[str, Any]]
 ) -> KernelSection:
-    answers = _answers(kernel.id, events)
+    answers = _answers(kernel.id, events, strategies(kernel.id, log))
     levels = level_shares(kernel.id, events)
     remix = remix_report(kernel.id, log)
     explanation = next((each for each in explain(events) if each.kernel == kernel.id), None)
@@ -292,8 +295,10 @@ def _section(
     )
 
 
-def _answers(kernel: str, events: Sequence[AnyEvent]) -> list[tuple[int, str, float | None, str]]:
-    """Of every evaluation: number, status, ratio if it was valid, what was changed."""
+def _answers(
+    kernel: str, events: Sequence[AnyEvent], rewrites: Mapping[int, str]
+) -> list[tuple[int, str, float | None, str]]:
+    """Of every evaluation: number, status, ratio if it was valid, what was changed. ``rewrites`` are said by number."""
     changes = {each.n: each.changes for each in events if isinstance(each, Proposal) and each.kernel == kernel}
     found = []
     for event in events:
@@ -302,9 +307,18 @@ def _answers(kernel: str, events: Sequence[AnyEvent]) -> list[tuple[int, str, fl
         evaluation = event.evaluation
         valid = evaluation.status is Status.OK and evaluation.ratio is not None
         ratio = evaluation.ratio.median if valid and evaluation.ratio is not None else None
-        text = ", ".join(changes.get(event.n, ())) or "the baseline's own options"
+        changed = changes.get(event.n, ()) or _levels_of_rewrite(evaluation.candidate, rewrites.get(event.n))
+        text = ", ".join(changed) or "the baseline's own options"
         found.append((event.n, str(evaluation.status), ratio, text))
     return found
+
+
+def _levels_of_rewrite(candidate: Candidate, strategy: str | None) -> tuple[str, ...]:
+    """What a remix search measured: the rewrite, and at which other levels the tuner changed it."""
+    if candidate.variant is None:
+        return levels_of(candidate)
+    others = tuple(level for level in levels_of(candidate) if level != SOURCE)
+    return (strategy or "a rewrite of the source", *others)
 
 
 def _level_chart(levels: Sequence[LevelShare]) -> charts.Forest | None:
@@ -360,7 +374,7 @@ def _page_commands(
     events: Sequence[AnyEvent],
     log: Sequence[dict[str, Any]],
 ) -> tuple[Command, ...]:
-    session = next((event for event in events if isinstance(event, Session)), None)
+    session = next((event for event in reversed(events) if isinstance(event, Session)), None)
     found = [Command("this search", commands.search_command(begin, session, proposers_of(log)))]
     if recording is not None:
         found.insert(0, Command("the recording", commands.record_command(recording)))

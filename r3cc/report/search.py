@@ -17,6 +17,7 @@ from r3cc.replay.events import (
     Baseline,
     Begin,
     End,
+    Final,
     Incumbent,
     KernelPlan,
     Result,
@@ -25,11 +26,13 @@ from r3cc.replay.events import (
     Stop,
     read_log,
 )
-from r3cc.replay.model import Allowance, Candidate, Evaluation, Interval, L2State
+from r3cc.replay.model import Allowance, Candidate, Interval, L2State
 from r3cc.store import Store
 from r3cc.store.search import Search
 
 E = TypeVar("E")
+REMIX = "remix"
+"""What a remix search has for its optimizer."""
 CPU_HEADING = "cpu device: not a prediction for any GPU"
 
 
@@ -71,7 +74,9 @@ class KernelReport(msgspec.Struct, frozen=True):
     measured_share: float | None = None
     """Share of the kernel's time in the application for which the speedup speaks; None as for ``coverage``."""
     allowances: tuple[Allowance, ...] = ()
-    """Where the winner's results pass by the kernel's sensitivity alone."""
+    """Where the winner's results pass by the kernel's sensitivity alone, on other inputs than the recorded, too."""
+    rtol: float | None = None
+    atol: float | None = None
 
 
 class SearchReport(msgspec.Struct, frozen=True):
@@ -114,7 +119,7 @@ def summarise(search: str, events: Sequence[AnyEvent]) -> SearchReport:
         seed=begin.seed,
         complete=any(isinstance(event, End) for event in events),
         sessions=sum(isinstance(event, Session) for event in events),
-        kernels=tuple(_kernel(plan, events) for plan in begin.kernels),
+        kernels=tuple(_kernel(plan, events, begin.optimizer) for plan in begin.kernels),
         spent=_spent(events),
     )
 
@@ -130,7 +135,12 @@ def _spent(events: Sequence[AnyEvent]) -> Spent | None:
     )
 
 
-def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
+def verb_of(optimizer: str) -> str:
+    """The verb that goes on with a search, or repeats it."""
+    return REMIX if optimizer == REMIX else "tune"
+
+
+def _kernel(plan: KernelPlan, events: Sequence[AnyEvent], optimizer: str) -> KernelReport:
     own = [event for event in events if getattr(event, "kernel", None) == plan.kernel]
     answers = [event.evaluation for event in own if isinstance(event, Answer)]
     baseline = _last(own, Baseline)
@@ -157,19 +167,23 @@ def _kernel(plan: KernelPlan, events: Sequence[AnyEvent]) -> KernelReport:
         statuses=dict(Counter(str(evaluation.status) for evaluation in answers).most_common()),
         stopped=stop.reason if stop is not None else None,
         search_ratio=incumbent.ratio if incumbent is not None else None,
-        note=result.note if result is not None else "not finished: `r3 tune` goes on with it",
+        note=result.note if result is not None else f"not finished: `r3 {verb_of(optimizer)}` goes on with it",
         l2=judged.l2 if judged is not None else None,
         app_ns=judged.app_ns if judged is not None else 0.0,
-        allowances=_allowances(result, answers),
+        allowances=_allowances(result, own),
+        rtol=plan.rtol,
+        atol=plan.atol,
     )
 
 
-def _allowances(result: Result | None, answers: Sequence[Evaluation]) -> tuple[Allowance, ...]:
-    """Those of the winner, area by area."""
+def _allowances(result: Result | None, events: Sequence[AnyEvent]) -> tuple[Allowance, ...]:
+    """Those of the winner, area by area: the search's, and the finals' on what only they judge."""
     found: dict[str, Allowance] = {}
-    for evaluation in answers:
-        if result is not None and result.n is not None and evaluation.candidate == result.candidate:
-            found |= {each.where: each.together(found.get(each.where)) for each in evaluation.allowances}
+    if result is None or result.n is None:
+        return ()
+    for event in events:
+        if isinstance(event, (Answer, Final)) and event.evaluation.candidate == result.candidate:
+            found |= {each.where: each.together(found.get(each.where)) for each in event.evaluation.allowances}
     return tuple(found.values())
 
 

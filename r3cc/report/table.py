@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from r3cc.replay.model import Interval
-from r3cc.report.search import KernelReport, SearchReport
+from r3cc.report.search import KernelReport, SearchReport, verb_of
 from r3cc.store.demangle import label
 
 NO_IMPROVEMENT = "no improvement"
@@ -22,7 +22,7 @@ def headings(report: SearchReport) -> Iterator[str]:
     if report.heading is not None:
         yield report.heading
     if not report.complete:
-        yield "the search is not complete: `r3 tune` goes on with it"
+        yield f"the search is not complete: `r3 {verb_of(report.optimizer)}` goes on with it"
 
 
 def spent_line(report: SearchReport) -> str | None:

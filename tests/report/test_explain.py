@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from r3cc.replay.events import Final, Part, Result
@@ -159,3 +160,12 @@ def test_what_may_as_well_buy_nothing_is_said_to() -> None:
         "    maxnreg=64: needed: without it the candidate is a launch_error",
         "    drop licm#1: 1.000x [0.972, 1.029] (inside the noise)",
     ]
+
+
+def test_changes_that_were_not_taken_apart_are_not_all_of_it_each() -> None:
+    """As of a remix search, or where finals were made by hand."""
+    (explained,) = explain([begin(plan()), won(Interval(1.5, 1.4, 1.6, 40))])
+    assert lines(explained)[1:] == ["  sink: not measured by itself", "  licm: not measured by itself"]
+    alone = msgspec.structs.replace(won(Interval(1.5, 1.4, 1.6, 40)), changes=("sink",))
+    (explained,) = explain([begin(plan()), alone])
+    assert lines(explained)[1:] == ["  sink: all of it"]

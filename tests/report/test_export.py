@@ -11,11 +11,13 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 from r3cc.replay.events import Answer, AnyEvent, KernelPlan, Proposal
 from r3cc.replay.model import Candidate, LaunchConfiguration, Specialisation, Status
-from r3cc.report.export import COLUMNS, INVALIDITY, kernel_commands, t4, table
+from r3cc.report.export import COLUMNS, INVALIDITY, _configuration, kernel_commands, t4, table
 from r3cc.store.model import Module
+from tests.replay.test_model import CANDIDATES
 from tests.report.test_report import begin
 from tests.tune.synthetic import plan
 from tests.tune.test_search import events_of, faulty, run
@@ -118,3 +120,8 @@ def test_what_no_command_can_make_is_said(candidate: Candidate, triple: str, par
     (line,) = lines_of(candidate, triple)
     assert line.startswith("# ")
     assert part in line
+
+
+@given(CANDIDATES, CANDIDATES)
+def test_t4_tells_candidates_apart(one: Candidate, other: Candidate) -> None:
+    assert (_configuration(one) == _configuration(other)) == (one == other)

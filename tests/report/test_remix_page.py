@@ -58,5 +58,11 @@ def test_its_page_is_drawn_without_the_recording(searched: tuple[Store, Ran]) ->
     search.events_path.write_text("".join(json.dumps(line) + "\n" for line in (begin, *others)))
     page = render(page_of(store, search))
     assert "Lineage" in page
+    (section,) = page_of(store, search).kernels
+    assert section.answers
+    said = {line["strategy"] for line in others if line["event"] == "verdict" and line.get("strategy")}
+    texts = {text.split(",")[0] for *_, text in section.answers}
+    assert texts & said, "a rewrite is said to be one"
+    assert "the baseline's own options" not in texts
     assert "The recording is no longer in the store." in page
     assert f"r3 remix {KERNEL} --recording" in page

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from r3cc.errors import R3Error
-from r3cc.replay.events import VERSION, Answer, Begin, Event, KernelPlan, Result, Spent, read_log
+from r3cc.replay.events import VERSION, Answer, Begin, Event, Final, KernelPlan, Result, Spent, read_log
 from r3cc.replay.model import Allowance, Candidate, Evaluation, Interval, Status
 from r3cc.report.search import CPU_HEADING, SearchReport, summarise
 from r3cc.report.table import headings, kernel_table, speedup, spent_line, status_table
@@ -98,6 +98,12 @@ def test_a_winner_that_passes_by_its_kernels_sensitivity_is_said_to(tmp_path: Pa
     report = summarise("s", read_log(tmp_path / "log"))
     assert report.kernels[0].allowances == (Allowance("0x1000", "double", 3, 56.0),)
     assert "off by rounding up to 56 times the tolerance" in " ".join(text_of(report).split())
+    unseen = Evaluation(
+        Candidate("default<O3>"), Status.OK, ratio=ratio, allowances=(Allowance("y", "double", 1, 9.0),)
+    )
+    final = Final(at=1.5, kernel=plan("one", 0.6).kernel, n=1, round=1, evaluation=unseen)
+    write(tmp_path / "finals", begin(plan("one", 0.6)), final, won)
+    assert "up to 9 times the tolerance" in " ".join(text_of(summarise("s", read_log(tmp_path / "finals"))).split())
     write(tmp_path / "plain", begin(plan("one", 0.6)), won)
     assert "rounding up to" not in text_of(summarise("s", read_log(tmp_path / "plain")))
 
