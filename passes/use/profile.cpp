@@ -214,8 +214,11 @@ std::array<uint64_t, 3> derivedGrid(const LaunchRule &Rule, const LaunchShape &A
   return Grid;
 }
 
-bool fits(const std::array<uint64_t, 3> &Grid) {
-  return all_of(Grid, [](uint64_t Extent) { return Extent <= INT32_MAX; });
+/// Whether there is a device that takes the grid of such a launch.
+bool fits(const LaunchRule &Rule, const LaunchShape &Asked) {
+  constexpr std::array<uint64_t, 3> Most = {INT32_MAX, 65535, 65535};
+  std::array<uint64_t, 3> Grid = derivedGrid(Rule, Asked);
+  return Rule.grid || (Grid[0] <= Most[0] && Grid[1] <= Most[1] && Grid[2] <= Most[2]);
 }
 
 } // namespace
@@ -234,9 +237,8 @@ std::optional<LaunchRule> parseLaunchRule(const json::Value &Value) {
   if (const json::Array *Own = Fields->getArray("by_shape"); // only where there are some
       Own && !parseAll(Own, Rule.byShape, parseShapeBlock))
     return std::nullopt;
-  return all_of(Rule.shapes, [&](const LaunchShape &Asked) { return fits(derivedGrid(Rule, Asked)); })
-             ? std::optional(std::move(Rule))
-             : std::nullopt;
+  erase_if(Rule.shapes, [&](const LaunchShape &Asked) { return !fits(Rule, Asked); });
+  return Rule;
 }
 
 std::optional<Specialisation> parseSpecialisation(const json::Value &Value) {

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
+
 from r3cc.apply.profile import Constant, FixedTable, Guard, LaunchRule, Scalar, Shape, ShapeBlock, Specialised
+from r3cc.devices.base import Limits
 from r3cc.errors import R3Error
 from r3cc.replay.model import LaunchConfiguration, Specialisation, Table
 from r3cc.store.model import Launch
@@ -31,7 +34,9 @@ def launch_rule(
         raise R3Error("the launch configuration cannot be written as one rule")
     own = dict(wanted.by_shape)
     by_shape = [ShapeBlock(each, own[key]) for each in shapes if (key := (each.grid, each.block, each.shared)) in own]
-    return LaunchRule(block, wanted.grid or "derived", Guard(tuple(shapes), scalars), tuple(by_shape))
+    rule = LaunchRule(block, wanted.grid or "derived", Guard(tuple(shapes), scalars), tuple(by_shape))
+    fitting = tuple(shape for shape in shapes if launched(rule, shape) is not None)
+    return msgspec.structs.replace(rule, guard=Guard(fitting, scalars))
 
 
 def specialised(wanted: Specialisation, launches: Sequence[Launch]) -> Specialised | None:
@@ -52,7 +57,10 @@ def _fixed_table(table: Table) -> FixedTable:
 
 
 def launched(rule: LaunchRule | None, shape: Shape) -> Shape | None:
-    """The dimensions that a launch gets under a rule; None where its shape is not one of the guard's."""
+    """The dimensions that a launch gets under a rule; None where it keeps its own.
+
+    That is where its shape is not one of the guard's, and where no device takes the grid that would be derived.
+    """
     if rule is None:
         return shape
     if shape not in rule.guard.shapes:
@@ -62,6 +70,8 @@ def launched(rule: LaunchRule | None, shape: Shape) -> Shape | None:
         pairs = zip(shape.grid, shape.block, block, strict=True)
         x, y, z = (-(-g * b // w) for g, b, w in pairs)
         grid = (x, y, z)
+        if any(extent > most for extent, most in zip(grid, Limits().grid, strict=True)):
+            return None
     return Shape(grid, block, shape.shared)
 
 

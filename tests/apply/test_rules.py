@@ -64,6 +64,16 @@ def test_a_candidate_gives_rule_and_version() -> None:
     )
 
 
+def test_no_rule_derives_a_grid_that_no_device_takes() -> None:
+    tall, low = (1, 40000, 1), (1, 30000, 1)
+    launches = [launch(1000, 1, grid=grid, block=(32, 2, 1)) for grid in (tall, low)]
+    rule = launch_rule(LaunchConfiguration(block=(64, 1, 1)), launches)
+    assert rule is not None
+    assert rule.guard.shapes == (Shape(low, (32, 2, 1), 0),)
+    by_hand = msgspec.structs.replace(rule, guard=Guard((Shape(tall, (32, 2, 1), 0),)))
+    assert launched(by_hand, by_hand.guard.shapes[0]) is None
+
+
 def test_bounds_beyond_the_sources() -> None:
     assert beyond("128,1,1", None)
     assert beyond("128,1,1", 256)

@@ -35,6 +35,12 @@
 // RUN: %r3 ls --binary %t.program | FileCheck %s --check-prefix=OWN-LISTED
 // OWN-LISTED: fill(int, float*) tuned: block 96,2,1, 32,7,1 for a shape
 
+// A grid that no device would take is not derived: the launch stays as it is asked for.
+// RUN: env R3_PREFIX=%r3_prefix %python %S/../support/make_profile.py %t.so %t.json fill block=64,1,1 shape=10,6,1/64,4,1/256+1,40000,1/64,2,1/256+134217729,1,1/1024,1,1/256
+// RUN: %{run} | FileCheck %s --check-prefix=TALL
+// TALL: n=1 grid 10,24,1 block 64,1,1 shared 256
+// TALL: n=6 grid 1,40000,1 block 64,2,1 shared 256
+
 // A rule that not every architecture has can't be one: all of them run the same host code.
 // RUN: %r3_clangxx %minicuda --offload-arch=sm_90 --offload-arch=sm_80 -O2 --r3-use=%t.json -c %s -o %t.tuned.o 2>&1 | FileCheck %s --check-prefix=TWO
 // TWO: r3: warning: {{.*}}: fill(int, float*) keeps its launch dimensions: the profile has no launch rule that holds for all architectures of the unit
@@ -54,4 +60,5 @@ int main() {
   other<<<grid, block, 256>>>(9);
   fill<<<dim3(10, 6, 2), block, 256>>>(4, x);
   fill<<<grid, dim3(64, 4, 2), 256>>>(5, x);
+  fill<<<dim3(1, 40000), dim3(64, 2), 256>>>(6, x);
 }
