@@ -90,12 +90,19 @@ def _why_none(search: KernelSearch) -> str:
 
 def ranked(measured: Sequence[tuple[Judged, Evaluation]], noise: float) -> list[Judged]:
     """Valid finalists of round 1, the fastest first; but before all others the simplest as fast within noise."""
-    valid = sorted(((_median(again), judged) for judged, again in measured if again.status is Status.OK), key=_first)
-    if not valid:
-        return []
-    limit = valid[0][0] * (1 + noise)
-    first = min((judged for median, judged in valid if median <= limit), key=lambda judged: size(judged.genotype))
-    return [first, *(judged for _, judged in valid if judged is not first)]
+    valid = [(judged, again.ratio) for judged, again in measured if again.status is Status.OK and again.ratio]
+    valid.sort(key=lambda pair: pair[1].median)
+    alike = [judged for judged, ratio in valid if as_fast(ratio, valid[0][1], noise)]
+    first = min(alike, key=lambda judged: size(judged.genotype), default=None)
+    return [first, *(judged for judged, _ in valid if judged is not first)] if first is not None else []
+
+
+def as_fast(ratio: Interval, best: Interval, noise: float) -> bool:
+    """Whether a finalist may be as fast as the best: no further off than the search's noise, nor than both's own.
+
+    The search's alone is that of a single look at the baseline, which one disturbance makes large.
+    """
+    return ratio.median <= best.median * (1 + noise) and ratio.low <= best.high
 
 
 def no_improvement(plan: KernelPlan, baseline: Evaluation | None, note: str) -> Result:
@@ -254,11 +261,3 @@ def doubt(ratio: Interval, against_itself: Evaluation) -> str | None:
         own = inverse(itself)
         return f"the baseline against itself gives [{own.low:.3f}, {own.high:.3f}] already: measure on a quieter device"
     return None
-
-
-def _first(pair: tuple[float, Judged]) -> float:
-    return pair[0]
-
-
-def _median(evaluation: Evaluation) -> float:
-    return evaluation.ratio.median if evaluation.ratio is not None else float("inf")
