@@ -33,6 +33,7 @@ from r3cc.replay.events import Answer, KernelPlan
 from r3cc.replay.model import Candidate, Evaluation, Status, TimingPlan
 from r3cc.store import Store
 from r3cc.store.eventlog import EventLog
+from r3cc.tune.baseline import noise_of
 from r3cc.tune.budget import Allowance
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
@@ -40,7 +41,7 @@ from r3cc.tune.kernel_run import KernelRun
 from r3cc.tune.kernel_search import KernelSearch
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import Proposer, RandomProposer, r3_proposer
-from r3cc.tune.search import noise_of, registers_of
+from r3cc.tune.search import registers_of
 from r3cc.tune.side_by_side import Rounds
 from r3cc.tune.space import Space
 from r3cc.tune.watcher import Silent

@@ -17,10 +17,10 @@ from r3cc.farm import EvaluatorSettings
 from r3cc.farm.local import LocalEvaluator
 from r3cc.replay.model import Candidate, Evaluation, Race, Status, TimingPlan
 from r3cc.store import Store
+from r3cc.tune.baseline import noise_of
 from r3cc.tune.kernel_run import FEW_SAMPLES, FEW_WARMUPS
 from r3cc.tune.plan import Choice
 from r3cc.tune.proposers import RandomProposer
-from r3cc.tune.search import noise_of
 from r3cc.tune.space import Space
 
 AGAIN = TimingPlan(warmups=3, samples=16)

@@ -34,9 +34,9 @@ from r3cc.remix.sheet import Sheet
 from r3cc.remix.watching import Watcher
 from r3cc.replay.events import Baseline, End, KernelPlan, Result, Session, Stop
 from r3cc.replay.model import Evaluation, Status
+from r3cc.tune.baseline import noise_of
 from r3cc.tune.budget import share_of
 from r3cc.tune.finals import baseline_seconds, no_improvement, seconds
-from r3cc.tune.search import noise_of
 from r3cc.tune.space import Space
 
 ROOM = 3

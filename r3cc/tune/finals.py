@@ -25,6 +25,7 @@ from r3cc.replay.events import Final, KernelPlan, Result
 from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.replay.stages import Stage
 from r3cc.replay.statistics import across
+from r3cc.tune.baseline import RETRIES
 from r3cc.tune.explain import USUAL_BLOCKS
 from r3cc.tune.kernel_search import Judged, KernelSearch
 from r3cc.tune.opened import FreshEvaluators
@@ -40,8 +41,6 @@ ROUNDS = (
 """How a finalist is measured in the first process of round 1 and of round 2."""
 PROCESSES = (1, 5)
 """Fresh processes in which finalists are measured in each round."""
-RETRIES = 2
-"""Times that an evaluation whose worker was lost is done again."""
 UNTRIED: Mapping[str | None, str] = {"time": "the time was over", "budget": "the budget was spent"}
 """Reasons to stop, of a search that had no candidate."""
 SMALLEST_GAIN = 0.002

@@ -10,9 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import Answer, Compared, Incumbent, KernelPlan, Lost, Proposal
 from r3cc.replay.model import Evaluation, Race, Status, TimingPlan
+from r3cc.tune.baseline import RETRIES
 from r3cc.tune.budget import Allowance
 from r3cc.tune.by_shape import apart
-from r3cc.tune.finals import RETRIES
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_search import MINIMIZE, SHAPES, Asked, Judged, KernelSearch

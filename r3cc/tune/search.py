@@ -21,9 +21,10 @@ from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.codegen import Options
 from r3cc.replay.events import Baseline, End, Grant, KernelPlan, Result, Session, Spent, Stop
 from r3cc.replay.model import Evaluation, Status
+from r3cc.tune.baseline import judge_baseline, noise_of
 from r3cc.tune.budget import UNIT_PART, Allowance, Budget, Clock, Cost, Limits
 from r3cc.tune.explain import measure_parts
-from r3cc.tune.finals import PROCESSES, RETRIES, baseline_seconds, decide, finalists, no_improvement, seconds
+from r3cc.tune.finals import PROCESSES, baseline_seconds, decide, finalists, no_improvement, seconds
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.kernel_run import KernelRun
@@ -55,8 +56,6 @@ STARTING_S = 1.5
 """About how long a process takes to start: what was opened ahead does not show it."""
 LIMITS = ("budget", "time")
 """Reasons to stop that more of it would lift."""
-MIN_NOISE = 0.002
-"""Relative changes below this count as noise even where the measured one is smaller."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -366,10 +365,7 @@ class Tuner:
         known = next((event for event in self._journal.earlier(kernel) if isinstance(event, Baseline)), None)
         if known is not None and known.evaluation.status is Status.OK:
             return known
-        judged = evaluator.baseline()
-        for _ in range(RETRIES):
-            if judged.status is Status.WORKER_LOST:
-                judged = evaluator.baseline()
+        judged = judge_baseline(evaluator)
         noise, width = noise_of(judged), evaluator.width
         library = tuple(genotype.document() for genotype in subject.library())
         return self._journal.add(Baseline, kernel=kernel, evaluation=judged, noise=noise, width=width, library=library)
@@ -393,14 +389,6 @@ class Tuner:
         if self._optimizer == "random":
             return lambda baseline: (RandomKnobProposer(space.knobs, self._seed), ())
         return lambda baseline: (knob_proposer(space.knobs, self._seed, baseline.width), first)
-
-
-def noise_of(baseline: Evaluation) -> float:
-    """Relative half-width of the baseline's interval, at least MIN_NOISE."""
-    interval = baseline.ratio or baseline.time_ns
-    if interval is None or interval.median <= 0:
-        return MIN_NOISE
-    return max(MIN_NOISE, (interval.high - interval.low) / 2 / interval.median)
 
 
 def registers_of(baseline: Evaluation) -> int | None:

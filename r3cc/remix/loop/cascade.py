@@ -20,7 +20,7 @@ from r3cc.remix.artefact import Artefact
 from r3cc.remix.model import Built, Features, Rejection, SourceBuilder, Stage, Variant
 from r3cc.remix.prompts import feedback
 from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
-from r3cc.tune.finals import RETRIES
+from r3cc.tune.baseline import RETRIES, judge_baseline
 
 QUICK = TimingPlan(warmups=1, samples=2)
 """Right on the recorded launches, and a first impression of the time."""
@@ -79,11 +79,7 @@ class LiveWorkshop:
 
     def baseline(self) -> Evaluation:
         """The recorded build's own code; blocks."""
-        for _ in range(RETRIES):
-            evaluation = self.evaluator.baseline()
-            if evaluation.status is not Status.WORKER_LOST:
-                return evaluation
-        return self.evaluator.baseline()
+        return judge_baseline(self.evaluator)
 
     async def build(self, texts: Mapping[str, str], values: Mapping[str, str]) -> Built | Rejection:
         """In a thread: the builder blocks while it compiles."""
