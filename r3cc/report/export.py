@@ -14,6 +14,7 @@ import msgspec
 
 from r3cc.replay.codegen import BuildOptions
 from r3cc.replay.events import Answer, AnyEvent, Begin, KernelPlan, Proposal, Result
+from r3cc.replay.foreign import is_foreign
 from r3cc.replay.model import Candidate, Dim3, Evaluation, LaunchShape, Status
 from r3cc.replay.specialise import DIMENSIONS
 from r3cc.store import Store
@@ -41,9 +42,11 @@ COLUMNS = (
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """An evaluation with the proposal that it answers."""
+    """An evaluation with what is known of the proposal that it answers; a remix search tells the stage."""
 
-    proposal: Proposal
+    candidate: Candidate
+    source: str
+    changes: tuple[str, ...]
     answer: Answer
     demangled: str
 
@@ -63,7 +66,7 @@ def _t4_result(row: _Row) -> dict[str, Any]:
     measured += [{"name": name, "value": float(value), "unit": ""} for name, value in evaluation.resources.items()]
     return {
         "timestamp": datetime.fromtimestamp(row.answer.at, UTC).isoformat(),
-        "configuration": {"kernel": row.demangled, **_configuration(row.proposal.candidate)},
+        "configuration": {"kernel": row.demangled, **_configuration(row.candidate)},
         "objectives": ["time"],
         "times": {
             "compilation_time": sum(phases.get(name, 0) for name in COMPILING) / 1e6,
@@ -109,13 +112,13 @@ def table(events: Sequence[AnyEvent]) -> str:
 
 
 def _csv_row(row: _Row, evaluation: Evaluation) -> dict[str, object]:
-    candidate = row.proposal.candidate
+    candidate = row.candidate
     ratio, time_ns, baseline_ns = evaluation.ratio, evaluation.time_ns, evaluation.baseline_ns
     return {
         "n": row.answer.n,
         "kernel": row.answer.kernel,
         "demangled": row.demangled,
-        "source": row.proposal.source,
+        "source": row.source,
         "status": evaluation.status.value,
         "ratio": ratio.median if ratio else "",
         "ratio_low": ratio.low if ratio else "",
@@ -123,7 +126,7 @@ def _csv_row(row: _Row, evaluation: Evaluation) -> dict[str, object]:
         "time_ns": time_ns.median if time_ns else "",
         "baseline_ns": baseline_ns.median if baseline_ns else "",
         "samples": ratio.samples if ratio else "",
-        "changes": "; ".join(row.proposal.changes),
+        "changes": "; ".join(row.changes),
         "pipeline": candidate.pipeline or "",
         "codegen": " ".join(f"{key}={value}" for key, value in candidate.codegen),
         "block": ",".join(map(str, candidate.launch.block or ())),
@@ -139,8 +142,12 @@ def _rows(events: Sequence[AnyEvent]) -> Iterator[_Row]:
     named = {plan.kernel: plan.demangled for plan in begin.kernels} if isinstance(begin, Begin) else {}
     proposals = {event.n: event for event in events if isinstance(event, Proposal)}
     for event in events:
-        if isinstance(event, Answer) and event.n in proposals:
-            yield _Row(proposals[event.n], event, named.get(event.kernel, event.kernel))
+        if isinstance(event, Answer):
+            name, asked = named.get(event.kernel, event.kernel), proposals.get(event.n)
+            if asked is not None:
+                yield _Row(asked.candidate, asked.source, asked.changes, event, name)
+            else:
+                yield _Row(event.evaluation.candidate, event.stage, (), event, name)
 
 
 def commands(store: Store, events: Sequence[AnyEvent]) -> str:
@@ -166,6 +173,8 @@ def kernel_commands(module: Module, plan: KernelPlan, recording: str, candidate:
         return ["# its source was rewritten: `r3 apply` writes the patch"]
     if candidate.specialisation != Candidate().specialisation:
         return ["# its code is specialised: LLVM's command-line tools cannot put constants in place of arguments"]
+    if is_foreign(module.info):
+        return ["# its code carries no IR that LLVM's tools could start from"]
     build = BuildOptions.recorded(module.info).changed(candidate.pipeline, candidate.codegen)
     request, base = build.request, file_stem(plan)
     if not str(module.info["triple"]).startswith("nvptx"):

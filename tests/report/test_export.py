@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 
 from r3cc.replay.events import Answer, AnyEvent, KernelPlan, Proposal
-from r3cc.replay.model import Candidate, LaunchConfiguration, Specialisation, Status
+from r3cc.replay.model import Candidate, Evaluation, Interval, LaunchConfiguration, Specialisation, Status
 from r3cc.report.export import COLUMNS, INVALIDITY, _configuration, kernel_commands, t4, table
 from r3cc.store.model import Module
 from tests.replay.test_model import CANDIDATES
@@ -57,6 +57,23 @@ def test_t4_has_what_its_schema_requires_for_every_evaluation(events: list[AnyEv
         assert bool(result["times"]["runtimes"]) == (answer.evaluation.status is Status.OK)
         assert all({"name", "value", "unit"} == measured.keys() for measured in result["measurements"])
         datetime.fromisoformat(result["timestamp"])
+
+
+def test_evaluations_of_a_remix_search_are_exported_too() -> None:
+    """They answer requests to a model, which are no proposals of an optimizer."""
+    candidate = Candidate(variant="0" * 16)
+    evaluation = Evaluation(candidate, Status.OK, ratio=Interval(0.8, 0.7, 0.9, 6))
+    log = [begin(plan()), Answer(at=1.0, n=3, kernel="abc", evaluation=evaluation, loss=-0.2, stage="full")]
+    (row,) = csv.DictReader(io.StringIO(table(log)))
+    assert (row["n"], row["source"], row["ratio"], row["demangled"]) == ("3", "full", "0.8", "k(int)")
+    (result,) = t4(log)["results"]
+    assert result["configuration"] == {"kernel": "k(int)", "variant": "0" * 16}
+
+
+def test_code_without_ir_has_no_commands() -> None:
+    module = Module("foreign:m", None, {"format": "cubin", "architecture": "sm_90"}, "app")
+    (said,) = kernel_commands(module, plan(), "r", Candidate(codegen=(("maxrregcount", "64"),)))
+    assert "carries no IR" in said
 
 
 def test_every_status_has_its_word() -> None:
