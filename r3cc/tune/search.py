@@ -253,7 +253,9 @@ class Tuner:
                 return self._rounds_on(self._evaluator(subject), plan, search)
 
             measure_parts(plan.kernel, subject.space, winner, rounds, self._journal.append)
-        return result
+            return result
+        loss = slowed(search) if isinstance(subject.space, Space) and subject.space.unit_values else None
+        return result if loss is None else msgspec.structs.replace(result, note=f"{result.note}; {loss}")
 
     def _rounds_on(self, evaluator: Evaluator, plan: KernelPlan, search: KernelSearch) -> Rounds:
         return Rounds(evaluator, self._rounds[plan.kernel], search.baseline.l2)
@@ -389,6 +391,14 @@ class Tuner:
         if self._optimizer == "random":
             return lambda baseline: (RandomKnobProposer(space.knobs, self._seed), ())
         return lambda baseline: (knob_proposer(space.knobs, self._seed, baseline.width), first)
+
+
+def slowed(search: KernelSearch) -> str | None:
+    """What a kernel without a winner of its own loses by its unit's values, which builds have all the same."""
+    plain = next((judged for judged in search.judged.values() if judged.genotype == Genotype()), None)
+    if plain is None or plain.evaluation.status is not Status.OK or plain.loss <= search.noise:
+        return None
+    return f"by its unit's values it takes {math.exp(plain.loss):.3f} times as long"
 
 
 def registers_of(baseline: Evaluation) -> int | None:

@@ -22,9 +22,11 @@ import pytest
 
 from r3cc.farm.evaluator import Evaluator
 from r3cc.replay.events import (
+    VERSION,
     Answer,
     AnyEvent,
     Baseline,
+    Begin,
     End,
     Final,
     Incumbent,
@@ -39,6 +41,7 @@ from r3cc.replay.events import (
 from r3cc.replay.model import Candidate, Evaluation, Interval, L2State, Status, TimingPlan
 from r3cc.store.eventlog import EventLog, read_events
 from r3cc.tune.budget import Limits
+from r3cc.tune.continuing import same_question
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.journal import Journal
 from r3cc.tune.knobs import KERNEL_KNOBS
@@ -227,6 +230,27 @@ def test_a_search_goes_on_where_genotypes_mean_other_candidates_now(tmp_path: Pa
     answers = [a for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)]
     assert all(asked[answer.n] == answer.evaluation.candidate for answer in answers)
     assert asked[result.n] == result.candidate
+
+
+def test_another_llvm_makes_another_search() -> None:
+    """Edits name passes of its pipeline, and equal candidates are other code."""
+
+    def asked(**versions: str) -> Begin:
+        kernels = (plan(),)
+        return Begin(
+            at=1.0,
+            version=VERSION,
+            recording="r",
+            device="cpu",
+            device_name="",
+            optimizer="r3",
+            seed=1,
+            kernels=kernels,
+            versions=versions,
+        )
+
+    assert same_question(asked(llvm="22.1.8", r3="1"), asked(llvm="22.1.8", r3="2"))
+    assert not same_question(asked(llvm="22.1.8"), asked(llvm="22.1.9"))
 
 
 class Noting(SyntheticEvaluator):

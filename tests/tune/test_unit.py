@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,6 +72,9 @@ def test_the_value_is_the_one_that_is_best_for_the_weighted_sum(tmp_path: Path) 
     assert dict(found.candidate.codegen)["opt-level"] == "2", "0.9 of the sum; level 1 suits b alone and gives 1.075"
     assert found.speedup is not None
     assert found.speedup.median == pytest.approx(1 / 0.9, rel=0.02)
+    kernels = {e.kernel: e for e in map(decode_event, read_events(tmp_path / "log")) if isinstance(e, Result)}
+    assert re.search(r"; by its unit's values it takes 1\.[12]\d\d times as long$", kernels["b"].note)
+    assert "unit" not in kernels["a"].note
 
 
 def test_what_fails_on_one_kernel_is_no_value_for_the_unit(tmp_path: Path) -> None:
