@@ -9,7 +9,7 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.llvm import KernelDescription
 from r3cc.replay.codegen import Options
-from r3cc.replay.model import Candidate, LaunchConfiguration
+from r3cc.replay.model import Candidate, LaunchConfiguration, LaunchShape
 from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, block_knob, by_shape_of, dimensions, shapes_of, volume
 from r3cc.tune.edits import DEFAULT, EXPANDED_OPTIONS, PRESETS, BasePipeline, Edit, Insert, Preset
@@ -17,6 +17,9 @@ from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import BLOCK, BLOCK_BY_SHAPE, BLOCK_FOR, Knob
 from r3cc.tune.passes import Vocabulary
 from r3cc.tune.specialisation import PREFIX, Constants
+
+NAMED_SHAPES = 2
+"""Launch shapes with a block of their own that are named; more are counted."""
 
 
 class Space:
@@ -108,13 +111,21 @@ class Space:
         if key == BLOCK_FOR:
             return f"the block for {len(shapes_of(value))} of {len(self.shapes)} launch shapes alone"
         if key == BLOCK_BY_SHAPE:
+            served: dict[Dim3, list[LaunchShape]] = {}
+            for shape, block in by_shape_of(value):
+                served.setdefault(block, []).append(shape)
             return ", ".join(
-                f"block={','.join(map(str, block))} for a grid of {','.join(map(str, shape[0]))}"
-                for shape, block in by_shape_of(value)
+                f"block={_text(block)} for {self._shapes_text(shapes)}" for block, shapes in served.items()
             )
         if not key.startswith(PREFIX):
             return f"{key}={value}"
         return f"specialised: {self.constants.text(key)}"
+
+    def _shapes_text(self, shapes: Sequence[LaunchShape]) -> str:
+        """Launch shapes by their grids, or how many they are."""
+        if len(shapes) > NAMED_SHAPES:
+            return f"{len(shapes)} of {len(self.shapes)} launch shapes"
+        return " and ".join(f"a grid of {_text(grid)}" for grid, _, _ in shapes)
 
 
 class SpaceSummary(msgspec.Struct, frozen=True):
@@ -136,6 +147,10 @@ class SpaceSummary(msgspec.Struct, frozen=True):
     """Module-scope knobs, searched before the kernel's own and for all kernels of its unit together."""
     left_out: tuple[str, ...] = ()
     """Knobs that are not searched, each with the reason."""
+
+
+def _text(dimensions: Dim3) -> str:
+    return ",".join(map(str, dimensions))
 
 
 def _expanded(pipeline: str) -> bool:

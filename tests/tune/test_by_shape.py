@@ -147,6 +147,14 @@ def test_bounds_hold_every_recorded_block_and_no_more_than_the_device_takes() ->
     assert dict(candidate.codegen)["maxntid"] in ("256,1,1", "1,256,1")
 
 
+def test_many_shapes_with_a_block_of_their_own_are_counted() -> None:
+    shapes = [Shape((grid, 1, 1), BLOCK) for grid in range(1, 41)]
+    space = Space(BasePipeline(BASE_TEXT), vocabulary(LISTING), KERNEL_KNOBS, describe(), shapes)
+    own = [(((grid, 1, 1), BLOCK, 0), (32, 1, 1)) for grid in range(1, 13)] + [(((40, 1, 1), BLOCK, 0), (512, 1, 1))]
+    text = dict.fromkeys(space.changes(Genotype((), ((BLOCK_BY_SHAPE, by_shape_text(own)),))))
+    assert list(text) == ["block=32,1,1 for 12 of 40 launch shapes, block=512,1,1 for a grid of 40,1,1"]
+
+
 def test_only_launches_of_these_shapes_get_the_block() -> None:
     wanted = LaunchConfiguration(block=(256, 1, 1), shapes=(LARGE,))
     large, small = (
