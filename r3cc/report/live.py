@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -64,4 +64,5 @@ class LivePage:
         self._ended.set()
         if self._thread is not None and self._search is not None:
             self._thread.join()
-            self._write(self._search, None)
+            with suppress(R3Error) if error is not None else nullcontext():  # what ended the search is what is said
+                self._write(self._search, None)

@@ -202,6 +202,15 @@ def test_a_page_that_cannot_be_written_is_one_sentence_before_the_search(small_s
         pytest.fail("a search would begin here")
 
 
+def test_a_page_that_cannot_be_written_does_not_hide_what_ended_the_search(small_store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    with pytest.raises(KeyboardInterrupt), LivePage(small_store.path, folder / "page.html", period_s=60) as page:
+        page.follow(tune_search(small_store, complete=False))
+        shutil.rmtree(folder)
+        raise KeyboardInterrupt
+
+
 def test_the_application_stands_beside_its_forecast(small_store: Store, tmp_path: Path) -> None:
     search = tune_search(small_store)
     report = bench_report("cpu", measured(Interval(1.2, 1.1, 1.3, 10)), expected(Interval(1.25, 1.2, 1.3, 40)), None)
