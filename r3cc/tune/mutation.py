@@ -77,11 +77,11 @@ class EditSampler:
 
     def _vary(self, edit: Edit, rng: np.random.RandomState) -> Edit:
         """The same edit in another place or with other parameters; another edit where that has no meaning."""
-        if not isinstance(edit, Insert):
+        spec = next((spec for spec in self.inserts if isinstance(edit, Insert) and spec.name == edit.name), None)
+        if not isinstance(edit, Insert) or spec is None:
             return self.edit(rng)
         if rng.rand() < 0.5:
             return Insert(self._pick(self._places[edit.level], rng), edit.name, edit.level, edit.parameters)
-        spec = next(spec for spec in self.inserts if spec.name == edit.name)
         return Insert(edit.anchor, edit.name, edit.level, self._parameters(spec, rng))
 
     def _insert(self, rng: np.random.RandomState) -> Edit:

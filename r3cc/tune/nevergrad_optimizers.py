@@ -69,7 +69,7 @@ class KnobOptimizer:
 
     def __init__(self, knobs: Sequence[Knob], seed: int, width: int, first: Sequence[Knobs] = ()) -> None:
         """``first`` are asked before any others."""
-        self._keys = tuple(knob.key for knob in knobs)
+        self._values: dict[str, tuple[str | None, ...]] = {knob.key: (None, *knob.values) for knob in knobs}
         choices = {knob.key: _choice(knob) for knob in knobs}
         self._seeded = _Seeded(ng.optimizers.PortfolioDiscreteOnePlusOne, ng.p.Dict(**choices), seed, width)
         for values in reversed(first):  # what is suggested last is asked first
@@ -82,12 +82,14 @@ class KnobOptimizer:
         return (lambda loss: self._seeded.tell(asked, loss)), knobs
 
     def adopt(self, knobs: Knobs, loss: float) -> None:
-        """Tell the loss of values that were not asked for."""
-        self._seeded.adopt(self._every(knobs), loss)
+        """Tell the loss of values that were not asked for; of those that no knob has now, nothing is learned."""
+        every = self._every(knobs)
+        if all(value in self._values[key] for key, value in every.items()):
+            self._seeded.adopt(every, loss)
 
     def _every(self, knobs: Knobs) -> dict[str, str | None]:
         given = dict(knobs)
-        return {key: given.get(key) for key in self._keys}
+        return {key: given.get(key) for key in self._values}
 
 
 def _choice(knob: Knob) -> Any:

@@ -1,11 +1,15 @@
 """The arms of R3's optimizer."""
 
+import numpy as np
+
 from r3cc.tune.arms import KnobArm, PipelineArm, with_knobs
+from r3cc.tune.edits import Anchor, Insert
 from r3cc.tune.genotype import Genotype
 from r3cc.tune.knobs import Knob, Scope
 from r3cc.tune.library import first_edits
 from r3cc.tune.mutation import EditSampler
 from r3cc.tune.nevergrad_optimizers import POPULATION, PipelineOptimizer
+from r3cc.tune.passes import Level
 from r3cc.tune.proposers import ArmProposer
 from tests.tune.synthetic import space
 
@@ -99,3 +103,14 @@ def test_what_gained_beside_a_poorer_launch_is_tried_beside_the_best() -> None:
     assert seen.count(together) == 1
     assert pipeline.adopted == ["good"]
     assert Genotype((), (("launch", "z"), ("pipeline", "bad"))) not in seen
+
+
+def test_what_another_version_tried_is_no_obstacle() -> None:
+    """A search that is continued tells of values and passes that a space may not have any more."""
+    arm = KnobArm([Knob("unroll", Scope.MODULE, ("2", "4"), "")], 1, 1)
+    arm.adopt(Genotype((), (("unroll", "8"),)), -0.5)
+    arm.adopt(Genotype((), (("unroll", "2"), ("gone", "1"))), -0.4)
+    assert arm.ask(Genotype())
+    sampler, rng = EditSampler(space().base, space().vocabulary), np.random.RandomState(1)
+    gone = (Insert(Anchor("sink", 1), "gone", Level.FUNCTION),)
+    assert len({sampler.mutate(gone, rng) for _ in range(50)}) > 10
