@@ -14,12 +14,10 @@ MIN_NOISE = 0.002
 """Relative changes below this count as noise even where the measured one is smaller."""
 LOUD = 0.05
 """Noise from which on the look itself may have been disturbed."""
-LOOKS = 3
-"""At the baseline, at most."""
 
 
 def judge_baseline(evaluator: Evaluator) -> Evaluation:
-    """The recorded build's own code beside itself; the calmest of a few looks where the first may have been disturbed.
+    """The recorded build's own code beside itself; the calmer of two looks where the first may have been disturbed.
 
     All of a search goes by this noise: what is no gain, who is given up, what counts as equally fast.
     """
@@ -27,11 +25,11 @@ def judge_baseline(evaluator: Evaluator) -> Evaluation:
     for _ in range(RETRIES):
         if judged.status is Status.WORKER_LOST:
             judged = evaluator.baseline()
-    looks = [judged]
-    while judged.status is Status.OK and noise_of(looks[-1]) > LOUD and len(looks) < LOOKS:
-        again = msgspec.structs.replace(BASELINE_PLAN, repetition=len(looks), l2=judged.l2)
-        looks.append(evaluator.submit(Candidate(), again).result())
-    return min((look for look in looks if look.status is Status.OK), key=noise_of, default=judged)
+    if judged.status is not Status.OK or noise_of(judged) <= LOUD:
+        return judged
+    plan = msgspec.structs.replace(BASELINE_PLAN, repetition=1, l2=judged.l2)
+    again = evaluator.submit(Candidate(), plan).result()
+    return min(judged, again, key=noise_of) if again.status is Status.OK else judged
 
 
 def noise_of(baseline: Evaluation) -> float:
