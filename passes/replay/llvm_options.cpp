@@ -3,8 +3,8 @@
 
 #include "replay/result.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -21,10 +21,13 @@ static bool endsProcess(StringRef Name) {
          Name.starts_with("print-all-options") || Name.starts_with("print-options");
 }
 
+/// "unroll-count" of "-unroll-count=2".
+static StringRef nameOf(StringRef Option) { return Option.ltrim('-').split('=').first; }
+
 static Error checkNames(const std::vector<std::string> &Options) {
   auto &Registered = cl::getRegisteredOptions();
   for (StringRef Option : Options) {
-    StringRef Name = Option.ltrim('-').split('=').first;
+    StringRef Name = nameOf(Option);
     if (!Option.starts_with("-") || Name.empty())
       return makeError(R3_BAD_REQUEST, "LLVM option \"" + Option + "\" does not begin with a dash");
     if (!Registered.contains(Name) || endsProcess(Name))
@@ -46,9 +49,16 @@ static Error parseOptions(const std::vector<std::string> &Options) {
                                        (Complaints.empty() ? "" : ": ") + StringRef(Complaints).trim());
 }
 
+/// As if the process had been started without them; names are known.
+static void reset(const std::vector<std::string> &Options) {
+  for (StringRef Option : Options)
+    cl::getRegisteredOptions()[nameOf(Option)]->reset();
+}
+
+static std::mutex Lock;
+static std::optional<std::vector<std::string>> Applied;
+
 Error applyLLVMOptions(const std::vector<std::string> &Options) {
-  static std::mutex Lock;
-  static std::optional<std::vector<std::string>> Applied;
   std::lock_guard<std::mutex> Guard(Lock);
   if (Applied && *Applied == Options)
     return Error::success();
@@ -58,9 +68,26 @@ Error applyLLVMOptions(const std::vector<std::string> &Options) {
                                          "]) needs another process");
   if (Error E = checkNames(Options))
     return E;
+  // The process may have been started with another value, and LLVM takes most options once.
+  reset(Options);
   // Even a refused text may have set some of the options, so the set counts as taken before it is parsed.
   Applied = Options;
   return Options.empty() ? Error::success() : parseOptions(Options);
+}
+
+void dropLLVMOptions(const std::vector<std::string> &Own) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (!Applied)
+    return;
+  reset(*Applied);
+  auto WasReset = [&](const std::string &Option) {
+    return any_of(*Applied, [&](StringRef Other) { return nameOf(Other) == nameOf(Option); });
+  };
+  std::vector<std::string> Restored;
+  copy_if(Own, std::back_inserter(Restored), WasReset);
+  Applied.reset();
+  if (!Restored.empty())
+    consumeError(parseOptions(Restored)); // LLVM has taken them before
 }
 
 } // namespace r3

@@ -15,6 +15,10 @@ namespace r3 {
 /// set is R3_BAD_REQUEST, because LLVM cannot take an option back.
 llvm::Error applyLLVMOptions(const std::vector<std::string> &Options);
 
+/// Gives what applyLLVMOptions set LLVM's own values again, or those of Own, which the process was started
+/// with: for a build that goes on without a kernel whose code could not be made. The next call decides anew.
+void dropLLVMOptions(const std::vector<std::string> &Own);
+
 } // namespace r3
 
 #endif

@@ -8,6 +8,7 @@
 #include "common/ptxas_request.h"
 #include "replay/compile.h"
 #include "replay/extract.h"
+#include "replay/llvm_options.h"
 #include "replay/module.h"
 #include "replay/specialise.h"
 #include "use/messages.h"
@@ -205,15 +206,26 @@ private:
       return leaveOut(M, Index, "its module-scope values are not those of another tuned kernel of this unit");
     Expected<SmallVector<char, 0>> Code =
         optimiseAlone(Captured.module.bitcode, Outcome, requestFor(Entry, UnitRequest));
-    if (!Code)
-      return leaveOut(M, Index, toString(Code.takeError()));
-    if (Error E = applyToUnit(Entry, Machine, Outcome.notes)) // not before there is code that needs it
-      return leaveOut(M, Index, toString(std::move(E)));
+    Error Problem = Code
+                        ? applyToUnit(Entry, Machine, Outcome.notes) // not before there is code that needs it
+                        : Code.takeError();
+    if (Problem) {
+      if (!UnitOptions) // no other kernel needs them
+        dropLLVMOptions(userOptions());
+      return leaveOut(M, Index, toString(std::move(Problem)));
+    }
     if (!UnitOptions)
       askForPtxas(M, Entry, Outcome.notes);
     UnitOptions = Entry.unitOptions;
     Held.hold(M, *M.getFunction(Outcome.name));
     Optimised.push_back({Index, std::move(*Code)});
+  }
+
+  std::vector<std::string> userOptions() const {
+    std::vector<std::string> Options;
+    for (const json::Value &Option : *Captured.document.getObject("codegen")->getArray("mllvm"))
+      Options.push_back(Option.getAsString()->str());
+    return Options;
   }
 
   /// ptxas is another process: its flags travel in the PTX.
