@@ -137,7 +137,7 @@ def test_a_repeated_search_is_of_the_device_that_it_ran_on(searched: Path, recor
         assert f" on {device}" in done.stdout
 
 
-def test_the_example_transcript_repeats(tmp_path: Path) -> None:
+def test_the_example_transcript_repeats_and_goes_home(tmp_path: Path) -> None:
     """A transcript that was made elsewhere, on the same source."""
     cuda = find_cuda()
     assert cuda is not None
@@ -158,6 +158,9 @@ def test_the_example_transcript_repeats(tmp_path: Path) -> None:
     assert [(v.n, v.stage, v.reason, v.texts) for v in replayed] == [
         (v.n, v.stage, v.reason, v.texts) for v in recorded
     ]
+    applied = r3("apply", "--device", "cpu", "-o", str(tmp_path / "tuned.r3.json"), store=store)
+    assert applied.returncode == 0, "the digests of its rewrites are those that they have here"
+    assert (tmp_path / "tuned.r3.patch").is_file()
 
 
 def test_a_dry_run_asks_nobody(store: Path) -> None:
