@@ -205,7 +205,8 @@ def test_an_answer_written_beforehand_is_judged_on_an_executor(store: Path) -> N
     assert done.returncode == 0, done.stderr
     first = next(event for event in read_transcript(log_of(store)) if isinstance(event, Verdict))
     assert (first.strategy, first.stage, first.reason) == ("one too many", "correct", "mismatch")
-    assert (store.parent / "judged").read_text().split() == ["judge", "judge"], "the baseline, then the rewrite"
+    judged = (store.parent / "judged").read_text().split()
+    assert judged in (["judge"] * 2, ["judge"] * 3), "the baseline, once more on a noisy machine, then the rewrite"
     assert not list(prepared.iterdir())
 
 
