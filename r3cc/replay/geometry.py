@@ -35,17 +35,21 @@ def problem(geometry: Geometry, limits: Limits) -> str | None:
     """Why a device cannot launch this geometry, in a sentence; None if it can."""
     threads = geometry.block[0] * geometry.block[1] * geometry.block[2]
     if min(geometry.block + geometry.grid) < 1:
-        return f"block {_text(geometry.block)} and grid {_text(geometry.grid)} must be at least 1 on every axis"
+        block, grid = dimensions_text(geometry.block), dimensions_text(geometry.grid)
+        return f"block {block} and grid {grid} must be at least 1 on every axis"
     if threads > limits.threads:
-        return f"block {_text(geometry.block)} has {threads} threads, the device takes at most {limits.threads}"
+        return (
+            f"block {dimensions_text(geometry.block)} has {threads} threads, the device takes at most {limits.threads}"
+        )
     for what, given, most in (("block", geometry.block, limits.block), ("grid", geometry.grid, limits.grid)):
         for axis, value, limit in zip("xyz", given, most, strict=True):
             if value > limit:
-                return f"{what} {_text(given)} is too large: the device takes at most {limit} on axis {axis}"
+                return f"{what} {dimensions_text(given)} is too large: the device takes at most {limit} on axis {axis}"
     if not 0 <= geometry.shared <= limits.shared:
         return f"{geometry.shared} dynamic shared bytes are too many: the device has {limits.shared} a block"
     return None
 
 
-def _text(dimensions: Dim3) -> str:
+def dimensions_text(dimensions: Dim3) -> str:
+    """As options and messages have them, such as ``16,16,1``."""
     return ",".join(map(str, dimensions))

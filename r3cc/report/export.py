@@ -15,7 +15,8 @@ import msgspec
 from r3cc.replay.codegen import BuildOptions
 from r3cc.replay.events import Answer, AnyEvent, Begin, KernelPlan, Proposal, Result
 from r3cc.replay.foreign import is_foreign
-from r3cc.replay.model import Candidate, Dim3, Evaluation, LaunchShape, Status
+from r3cc.replay.geometry import dimensions_text
+from r3cc.replay.model import Candidate, Evaluation, LaunchShape, Status
 from r3cc.replay.specialise import DIMENSIONS
 from r3cc.store import Store
 from r3cc.store.demangle import base_name
@@ -195,21 +196,18 @@ def kernel_commands(module: Module, plan: KernelPlan, recording: str, candidate:
     arch = f"-arch={module.info['architecture']}"
     lines.append(shlex.join(["ptxas", arch, *build.ptxas, f"{base}.ptx", "-o", f"{base}.cubin"]))
     if candidate.launch.block is not None:
-        only = "".join(f", for a grid of {_text(shape[0])}" for shape in candidate.launch.shapes)
+        only = "".join(f", for a grid of {dimensions_text(shape[0])}" for shape in candidate.launch.shapes)
         own = "".join(
-            f"; of {_text(block)} for a grid of {_text(shape[0])}" for shape, block in candidate.launch.by_shape
+            f"; of {dimensions_text(block)} for a grid of {dimensions_text(shape[0])}"
+            for shape, block in candidate.launch.by_shape
         )
-        lines.append(f"# launched with blocks of {_text(candidate.launch.block)}{only}{own}")
+        lines.append(f"# launched with blocks of {dimensions_text(candidate.launch.block)}{only}{own}")
     return lines
-
-
-def _text(dimensions: Dim3) -> str:
-    return ",".join(map(str, dimensions))
 
 
 def _shape_text(shape: LaunchShape) -> str:
     grid, block, shared = shape
-    return f"a grid of {_text(grid)}, blocks of {_text(block)} and {shared} shared bytes"
+    return f"a grid of {dimensions_text(grid)}, blocks of {dimensions_text(block)} and {shared} shared bytes"
 
 
 def file_stem(plan: KernelPlan) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from r3cc.llvm import KernelDescription
+from r3cc.replay.geometry import dimensions_text
 from r3cc.replay.model import LaunchShape
 from r3cc.store.model import Dim3
 from r3cc.tune.knobs import BLOCK, Knob, Scope
@@ -56,10 +57,10 @@ def block_is_fixed(facts: KernelDescription, shapes: Sequence[Shape]) -> str | N
 
 def block_knob(facts: KernelDescription, shapes: Sequence[Shape]) -> tuple[Knob, ...]:
     """The knob of the block shape; none where the block is fixed."""
-    values = tuple(",".join(map(str, block)) for block in legal_blocks(facts, shapes))
+    values = tuple(dimensions_text(block) for block in legal_blocks(facts, shapes))
     if not values:
         return ()
-    recorded = ",".join(map(str, shapes[0].block))  # block_is_fixed: they all have the same
+    recorded = dimensions_text(shapes[0].block)  # block_is_fixed: they all have the same
     return (Knob(BLOCK, Scope.KERNEL, values, "threads a block; the grid follows", recorded=recorded),)
 
 
@@ -71,9 +72,7 @@ def dimensions(text: str) -> Dim3:
 
 def shapes_text(shapes: Iterable[LaunchShape]) -> str:
     """Launch shapes as a value of ``BLOCK_FOR``: grid/block/shared bytes, between spaces."""
-    return " ".join(
-        f"{','.join(map(str, grid))}/{','.join(map(str, block))}/{shared}" for grid, block, shared in shapes
-    )
+    return " ".join(f"{dimensions_text(grid)}/{dimensions_text(block)}/{shared}" for grid, block, shared in shapes)
 
 
 def shapes_of(text: str) -> tuple[LaunchShape, ...]:
@@ -84,7 +83,7 @@ def shapes_of(text: str) -> tuple[LaunchShape, ...]:
 
 def by_shape_text(blocks: Iterable[tuple[LaunchShape, Dim3]]) -> str:
     """Launch shapes with their blocks as a value of ``BLOCK_BY_SHAPE``: shape=block, between spaces."""
-    return " ".join(f"{shapes_text([shape])}={','.join(map(str, block))}" for shape, block in blocks)
+    return " ".join(f"{shapes_text([shape])}={dimensions_text(block)}" for shape, block in blocks)
 
 
 def by_shape_of(text: str) -> tuple[tuple[LaunchShape, Dim3], ...]:

@@ -9,6 +9,7 @@ import msgspec
 from r3cc.errors import R3Error
 from r3cc.llvm import KernelDescription
 from r3cc.replay.codegen import Options
+from r3cc.replay.geometry import dimensions_text
 from r3cc.replay.model import Candidate, LaunchConfiguration, LaunchShape
 from r3cc.store.model import Dim3
 from r3cc.tune.blocks import Shape, block_is_fixed, block_knob, by_shape_of, dimensions, shapes_of, volume
@@ -80,7 +81,7 @@ class Space:
             blocks: list[Dim3] = [each for _, each in own] + ([block] if block else [])
             blocks += [each.block for each in self.shapes if only or not block]
             largest = max(blocks, key=volume)  # bounds are on the threads of a block, whatever its extents
-            knobs["maxntid"] = ",".join(map(str, largest))
+            knobs["maxntid"] = dimensions_text(largest)
         return Candidate(
             pipeline=None if pipeline == self.recorded_pipeline else pipeline,
             codegen=tuple(sorted((*knobs.items(), *(EXPANDED_OPTIONS if _expanded(pipeline) else ())))),
@@ -115,7 +116,7 @@ class Space:
             for shape, block in by_shape_of(value):
                 served.setdefault(block, []).append(shape)
             return ", ".join(
-                f"block={_text(block)} for {self._shapes_text(shapes)}" for block, shapes in served.items()
+                f"block={dimensions_text(block)} for {self._shapes_text(shapes)}" for block, shapes in served.items()
             )
         if not key.startswith(PREFIX):
             return f"{key}={value}"
@@ -125,7 +126,7 @@ class Space:
         """Launch shapes by their grids, or how many they are."""
         if len(shapes) > NAMED_SHAPES:
             return f"{len(shapes)} of {len(self.shapes)} launch shapes"
-        return " and ".join(f"a grid of {_text(grid)}" for grid, _, _ in shapes)
+        return " and ".join(f"a grid of {dimensions_text(grid)}" for grid, _, _ in shapes)
 
 
 class SpaceSummary(msgspec.Struct, frozen=True):
@@ -147,10 +148,6 @@ class SpaceSummary(msgspec.Struct, frozen=True):
     """Module-scope knobs, searched before the kernel's own and for all kernels of its unit together."""
     left_out: tuple[str, ...] = ()
     """Knobs that are not searched, each with the reason."""
-
-
-def _text(dimensions: Dim3) -> str:
-    return ",".join(map(str, dimensions))
 
 
 def _expanded(pipeline: str) -> bool:
