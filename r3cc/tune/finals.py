@@ -91,17 +91,23 @@ def ranked(measured: Sequence[tuple[Judged, Evaluation]], noise: float) -> list[
     """Valid finalists of round 1, the fastest first; but before all others the simplest as fast within noise."""
     valid = [(judged, again.ratio) for judged, again in measured if again.status is Status.OK and again.ratio]
     valid.sort(key=lambda pair: pair[1].median)
-    alike = [judged for judged, ratio in valid if as_fast(ratio, valid[0][1], noise)]
-    first = min(alike, key=lambda judged: size(judged.genotype), default=None)
-    return [first, *(judged for judged, _ in valid if judged is not first)] if first is not None else []
+    return simplest_first(valid, noise, lambda judged: size(judged.genotype))
 
 
-def as_fast(ratio: Interval, best: Interval, noise: float) -> bool:
-    """Whether a finalist may be as fast as the best: no further off than the search's noise, nor than both's own.
+def simplest_first(
+    valid: Sequence[tuple[T, Interval]], noise: float, size_of: Callable[[T], int | tuple[int, ...]]
+) -> list[T]:
+    """Finalists with their ratios, the fastest first: the same, but before all the smallest of those as fast.
 
-    The search's alone is that of a single look at the baseline, which one disturbance makes large.
+    That is no further off than the search's noise, nor than both's own. The search's alone is that of a single look at
+    the baseline, which one disturbance makes large.
     """
-    return ratio.median <= best.median * (1 + noise) and ratio.low <= best.high
+    if not valid:
+        return []
+    best = valid[0][1]
+    alike = [each for each, ratio in valid if ratio.median <= best.median * (1 + noise) and ratio.low <= best.high]
+    first = min(alike, key=size_of)
+    return [first, *(each for each, _ in valid if each is not first)]
 
 
 def no_improvement(plan: KernelPlan, baseline: Evaluation | None, note: str) -> Result:

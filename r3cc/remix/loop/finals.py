@@ -19,12 +19,12 @@ from r3cc.replay.model import Candidate, Evaluation, TimingPlan
 from r3cc.tune.finals import (
     FINALISTS,
     PROCESSES,
-    as_fast,
     combined,
     in_fresh_processes,
     no_improvement,
     prepare,
     rounds_in,
+    simplest_first,
     verdict,
 )
 from r3cc.tune.opened import FreshEvaluators, OpenEvaluator
@@ -79,14 +79,12 @@ class Finals:
     def _ranked(self, chosen: Sequence[Elite], measured: Sequence[Evaluation]) -> list[Elite]:
         """Valid finalists, the fastest first; but before all the one that changes least among those as fast."""
         valid = [
-            (ratio, elite)
+            (elite, ratio)
             for elite, evaluation in zip(chosen, measured, strict=True)
             if (ratio := believed(evaluation)) is not None
         ]
-        valid.sort(key=lambda pair: (pair[0].median, pair[1].n))
-        alike = [elite for ratio, elite in valid if as_fast(ratio, valid[0][0], self._noise)]
-        first = min(alike, key=_size, default=None)
-        return [first, *(elite for _, elite in valid if elite is not first)] if first is not None else []
+        valid.sort(key=lambda pair: (pair[1].median, pair[0].n))
+        return simplest_first(valid, self._noise, _size)
 
     async def _measure(
         self, number: int, rounds: Sequence[TimingPlan], chosen: Sequence[Elite], fresh: FreshEvaluators
