@@ -158,6 +158,11 @@ class AccessPattern(msgspec.Struct, frozen=True):
     """Bytes to the next thread's address along x, y and z; None where that is no constant."""
     count: int
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all threads of a block have one address."""
+        return self.strides == (0, 0, 0)
+
 
 class KernelDescription(msgspec.Struct, frozen=True):
     """A kernel and the facts that decide which launches of it are legal."""

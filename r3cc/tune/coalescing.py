@@ -22,7 +22,7 @@ def lines(accesses: Sequence[AccessPattern], blocks: Sequence[Dim3]) -> Array:
 
     What is the same for all threads counts for nothing: it takes one line whatever the block.
     """
-    telling = [access for access in accesses if any(stride != 0 for stride in access.strides)] or USUAL
+    telling = [access for access in accesses if not access.is_uniform] or USUAL
     weights = [access.count for access in telling]
     found = [np.average([_touched(access, block) for access in telling], weights=weights) for block in blocks]
     return np.array(found)

@@ -137,8 +137,9 @@ class KernelRun:
 
     def _under_way_s(self) -> float:
         """About how long it takes until everything in flight is answered."""
-        each_s = (self._allowance.clock() - self._began) / max(self._answers, 1)
-        return each_s * len(self._in_flight) if self._answers else 0.0
+        if not self._answers:
+            return 0.0
+        return (self._allowance.clock() - self._began) / self._answers * len(self._in_flight)
 
     def _write_down(self, asked: Asked) -> None:
         self._journal.add(

@@ -143,16 +143,7 @@ def test_what_may_as_well_buy_nothing_is_said_to() -> None:
     ]
     failed = Part(at=0.0, kernel="abc", change="maxnreg=64", evaluation=Evaluation(Candidate(), Status.LAUNCH_ERROR))
     before = Part(at=0.0, kernel="abc", change="drop licm#1", evaluation=evaluation)
-    result = Result(
-        at=0.0,
-        kernel="abc",
-        n=1,
-        candidate=Candidate("default<O2>"),
-        changes=("drop licm#1", "maxnreg=64"),
-        baseline_ns=None,
-        best_ns=None,
-        speedup=noisy(1.25, 0.02),
-    )
+    result = msgspec.structs.replace(won(noisy(1.25, 0.02)), changes=("drop licm#1", "maxnreg=64"))
     (explained,) = explain([begin(plan()), *parts, failed, before, result])
     assert lines(explained)[1:] == [
         "  pipeline: 1.004x [0.998, 1.010] (inside the noise)",

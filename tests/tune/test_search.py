@@ -184,6 +184,14 @@ class Interrupted(SyntheticEvaluator):
         return super().submit(*arguments, **options)  # type: ignore[arg-type]
 
 
+def interrupt(log: Path, after: int, budget: int = 120) -> set[str]:
+    """A search that ends in its n-th evaluation; the candidates that were answered."""
+    Interrupted.left = after
+    with pytest.raises(KeyboardInterrupt):
+        run(log, budget=budget, open_evaluator=Interrupted)
+    return {answer.evaluation.candidate.id for answer in kinds(log, Answer) if isinstance(answer, Answer)}
+
+
 def fixed_noise() -> Evaluator:
     return SyntheticEvaluator(rugged)
 
@@ -191,12 +199,8 @@ def fixed_noise() -> Evaluator:
 @pytest.mark.parametrize("after", [1, 5, 37, 61])
 def test_a_continued_search_equals_one_that_was_never_interrupted(tmp_path: Path, after: int) -> None:
     whole = run(tmp_path / "whole", budget=90, open_evaluator=fixed_noise)
-    Interrupted.left = after
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "parts", budget=90, open_evaluator=Interrupted)
-    Interrupted.left = 20
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "parts", budget=90, open_evaluator=Interrupted)
+    interrupt(tmp_path / "parts", after, budget=90)
+    interrupt(tmp_path / "parts", 20, budget=90)
     parts = run(tmp_path / "parts", budget=90, open_evaluator=fixed_noise)
     assert course(tmp_path / "parts") == course(tmp_path / "whole")
     assert [result.candidate for result in parts] == [result.candidate for result in whole]
@@ -212,10 +216,7 @@ class Narrowed(Space):
 
 def test_a_search_goes_on_where_genotypes_mean_other_candidates_now(tmp_path: Path) -> None:
     """A log says what was evaluated; another version of R3 must not tell the answers to something else."""
-    Interrupted.left = 70
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "log", open_evaluator=Interrupted)
-    answered = {a.evaluation.candidate.id for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
+    answered = interrupt(tmp_path / "log", 70)
     noting = Noting()
     old = space()
     narrowed = Narrowed(old.base, old.vocabulary, KERNEL_KNOBS, old.facts, old.shapes)
@@ -267,10 +268,7 @@ class Noting(SyntheticEvaluator):
 
 
 def test_nothing_is_evaluated_twice_after_an_interruption(tmp_path: Path) -> None:
-    Interrupted.left = 30
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "log", open_evaluator=Interrupted)
-    answered = {a.evaluation.candidate.id for a in kinds(tmp_path / "log", Answer) if isinstance(a, Answer)}
+    answered = interrupt(tmp_path / "log", 30)
     first = Noting()
     evaluators = iter([first, *(SyntheticEvaluator(rugged) for _ in range(7))])
     run(tmp_path / "log", open_evaluator=lambda: next(evaluators))

@@ -18,7 +18,7 @@ def scattered(accesses: Sequence[AccessPattern], block: Dim3) -> tuple[str, ...]
     """A sentence for each pattern that wastes most, with blocks of this shape."""
     found = []
     for access in accesses:
-        if any(stride != 0 for stride in access.strides):
+        if not access.is_uniform:
             touched, fewest = float(lines([access], [block])[0]), max(1.0, WARP * access.bytes / LINE)
             if touched >= WASTEFUL * fewest:
                 found.append((access.count * (touched - fewest), _sentence(access, touched, fewest)))
