@@ -12,14 +12,11 @@ static Expected<Product> digestOf(ArrayRef<uint8_t> Bitcode, StringRef RequestTe
   if (!Request)
     return Request.takeError();
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
-  if (!M)
-    return M.takeError();
-  Expected<Function *> Kernel = findKernel(**M, Request->Kernel);
-  if (!Kernel)
-    return Kernel.takeError();
+  Expected<KernelModule> Loaded = loadKernel(Bitcode, Request->Kernel, Context);
+  if (!Loaded)
+    return Loaded.takeError();
   Product Result;
-  Result.Report["digest"] = kernelDigest(**M, **Kernel);
+  Result.Report["digest"] = kernelDigest(*Loaded->M, *Loaded->Kernel);
   return Result;
 }
 

@@ -28,22 +28,20 @@ constexpr Intrinsic::ID ThreadIndex[3][2] = {
     {Intrinsic::nvvm_read_ptx_sreg_tid_y, Intrinsic::amdgcn_workitem_id_y},
     {Intrinsic::nvvm_read_ptx_sreg_tid_z, Intrinsic::amdgcn_workitem_id_z}};
 
+/// By its type, or by that of what it leads into.
 bool isIn(const Value *Pointer, unsigned Space) {
-  return Pointer->getType()->getPointerAddressSpace() == Space;
+  const Value *Object = getUnderlyingObject(Pointer, /*MaxLookup=*/0);
+  return Pointer->getType()->getPointerAddressSpace() == Space ||
+         Object->getType()->getPointerAddressSpace() == Space;
 }
 
 /// Whether a pointer is to a thread's or a block's own memory.
 bool isOwnMemory(const Value *Pointer) {
-  const Value *Object = getUnderlyingObject(Pointer, /*MaxLookup=*/0);
-  return isa<AllocaInst>(Object) || any_of(ArrayRef({Pointer, Object}), [](const Value *Place) {
-           return isIn(Place, SharedSpace) || isIn(Place, LocalSpace);
-         });
+  return isa<AllocaInst>(getUnderlyingObject(Pointer, /*MaxLookup=*/0)) || isIn(Pointer, SharedSpace) ||
+         isIn(Pointer, LocalSpace);
 }
 
-bool isGlobalMemory(const Value *Pointer) {
-  return !isOwnMemory(Pointer) && !isIn(Pointer, ConstantSpace) &&
-         !isIn(getUnderlyingObject(Pointer, /*MaxLookup=*/0), ConstantSpace);
-}
+bool isGlobalMemory(const Value *Pointer) { return !isOwnMemory(Pointer) && !isIn(Pointer, ConstantSpace); }
 
 /// What one more along one axis of the block adds to a value.
 class AxisStrides {

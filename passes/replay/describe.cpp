@@ -105,16 +105,14 @@ Expected<Product> describeBitcode(ArrayRef<uint8_t> Bitcode) {
 
 Expected<Product> describeKernel(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
-  if (!M)
-    return M.takeError();
-  Expected<Function *> Kernel = findKernel(**M, Request.Kernel);
-  if (!Kernel)
-    return Kernel.takeError();
-  ModuleDescription Description = describeModule(**M);
+  Expected<KernelModule> Loaded = loadKernel(Bitcode, Request.Kernel, Context);
+  if (!Loaded)
+    return Loaded.takeError();
+  Module &M = *Loaded->M;
+  ModuleDescription Description = describeModule(M);
   erase_if(Description.kernels, [&](const KernelInfo &Info) { return Info.name != Request.Kernel; });
-  removeAllBut(**M, reachableFrom(**M, {*Kernel}));
-  return describeFurther(**M, Description);
+  removeAllBut(M, reachableFrom(M, {Loaded->Kernel}));
+  return describeFurther(M, Description);
 }
 
 } // namespace r3

@@ -109,20 +109,16 @@ void keepOnly(Module &M, Function &Kernel) {
   removeAllBut(M, reachableFrom(M, rootsFor(M, Kernel)));
 }
 
-Expected<Extracted> loadKernelAlone(ArrayRef<uint8_t> Bitcode, StringRef Name, LLVMContext &Context) {
-  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
-  if (!M)
-    return M.takeError();
-  Expected<Function *> Kernel = findKernel(**M, Name);
-  if (!Kernel)
-    return Kernel.takeError();
-  keepOnly(**M, **Kernel);
-  return Extracted{std::move(*M), *Kernel};
+Expected<KernelModule> loadKernelAlone(ArrayRef<uint8_t> Bitcode, StringRef Name, LLVMContext &Context) {
+  Expected<KernelModule> Loaded = loadKernel(Bitcode, Name, Context);
+  if (Loaded)
+    keepOnly(*Loaded->M, *Loaded->Kernel);
+  return Loaded;
 }
 
 Expected<Product> extractKernel(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
   LLVMContext Context;
-  Expected<Extracted> Alone = loadKernelAlone(Bitcode, Request.Kernel, Context);
+  Expected<KernelModule> Alone = loadKernelAlone(Bitcode, Request.Kernel, Context);
   if (!Alone)
     return Alone.takeError();
   Product Result;

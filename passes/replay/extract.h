@@ -13,14 +13,9 @@
 
 namespace r3 {
 
-/// A module with one kernel alone.
-struct Extracted {
-  std::unique_ptr<llvm::Module> M;
-  llvm::Function *Kernel;
-};
-
-llvm::Expected<Extracted> loadKernelAlone(llvm::ArrayRef<uint8_t> Bitcode, llvm::StringRef Kernel,
-                                          llvm::LLVMContext &Context);
+/// The module holds that kernel alone.
+llvm::Expected<KernelModule> loadKernelAlone(llvm::ArrayRef<uint8_t> Bitcode, llvm::StringRef Kernel,
+                                             llvm::LLVMContext &Context);
 
 /// Bitcode of the module with that kernel alone.
 llvm::Expected<Product> extractKernel(llvm::ArrayRef<uint8_t> Bitcode, const KernelRequest &Request);

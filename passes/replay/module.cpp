@@ -38,10 +38,13 @@ SmallVector<char, 0> writeModule(const Module &M) {
   return Bytes;
 }
 
-Expected<Function *> findKernel(Module &M, StringRef Name) {
-  Function *F = M.getFunction(Name);
+Expected<KernelModule> loadKernel(ArrayRef<uint8_t> Bitcode, StringRef Name, LLVMContext &Context) {
+  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
+  if (!M)
+    return M.takeError();
+  Function *F = (*M)->getFunction(Name);
   if (F && isKernel(*F))
-    return F;
+    return KernelModule{std::move(*M), F};
   return makeError(R3_BAD_KERNEL, "the module has no kernel \"" + Name + "\"");
 }
 

@@ -20,8 +20,15 @@ llvm::Expected<std::unique_ptr<llvm::Module>> loadModule(llvm::ArrayRef<uint8_t>
 
 llvm::SmallVector<char, 0> writeModule(const llvm::Module &M);
 
-/// R3_BAD_KERNEL if the module has no entry function of that name.
-llvm::Expected<llvm::Function *> findKernel(llvm::Module &M, llvm::StringRef Name);
+/// A module and one of its kernels.
+struct KernelModule {
+  std::unique_ptr<llvm::Module> M;
+  llvm::Function *Kernel;
+};
+
+/// As loadModule; R3_BAD_KERNEL if the module has no entry function of that name.
+llvm::Expected<KernelModule> loadKernel(llvm::ArrayRef<uint8_t> Bitcode, llvm::StringRef Name,
+                                        llvm::LLVMContext &Context);
 
 /// All that Roots can reach through code and initialisers, Roots included. A closure that calls through a
 /// pointer also reaches every function whose address the module takes.

@@ -115,18 +115,17 @@ Error fixDimensions(Module &M, StringRef Prefix, const std::optional<std::string
 
 Expected<Product> specialiseKernel(ArrayRef<uint8_t> Bitcode, const SpecialiseRequest &Request) {
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
-  if (!M)
-    return M.takeError();
-  Expected<Function *> Kernel = findKernel(**M, Request.Kernel);
-  if (!Kernel)
-    return Kernel.takeError();
+  Expected<KernelModule> Loaded = loadKernel(Bitcode, Request.Kernel, Context);
+  if (!Loaded)
+    return Loaded.takeError();
+  Module &M = *Loaded->M;
+  Function &Kernel = *Loaded->Kernel;
   for (const std::string &Text : Request.Arguments)
-    if (Error E = fixArgument(**Kernel, Text))
+    if (Error E = fixArgument(Kernel, Text))
       return E;
-  if (Error E = fixDimensions(**M, "llvm.nvvm.read.ptx.sreg.ntid.", Request.Block))
+  if (Error E = fixDimensions(M, "llvm.nvvm.read.ptx.sreg.ntid.", Request.Block))
     return E;
-  if (Error E = fixDimensions(**M, "llvm.nvvm.read.ptx.sreg.nctaid.", Request.Grid))
+  if (Error E = fixDimensions(M, "llvm.nvvm.read.ptx.sreg.nctaid.", Request.Grid))
     return E;
   std::vector<Table> Tables;
   for (const std::string &Text : Request.Tables) {
@@ -135,10 +134,10 @@ Expected<Product> specialiseKernel(ArrayRef<uint8_t> Bitcode, const SpecialiseRe
       return Parsed.takeError();
     Tables.push_back(std::move(*Parsed));
   }
-  if (Error E = fixTables(**M, **Kernel, Tables))
+  if (Error E = fixTables(M, Kernel, Tables))
     return E;
   Product Result;
-  Result.Output = writeModule(**M);
+  Result.Output = writeModule(M);
   return Result;
 }
 

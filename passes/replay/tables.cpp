@@ -523,7 +523,7 @@ std::string textOf(const Table &Of) {
 
 Expected<Product> findTables(ArrayRef<uint8_t> Bitcode, const KernelRequest &Request) {
   LLVMContext Context;
-  Expected<Extracted> Alone = loadKernelAlone(Bitcode, Request.Kernel, Context);
+  Expected<KernelModule> Alone = loadKernelAlone(Bitcode, Request.Kernel, Context);
   if (!Alone)
     return Alone.takeError();
   Product Result;

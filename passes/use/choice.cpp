@@ -22,17 +22,12 @@ std::string variable(const char *Name) {
 /// Empty where the module can't be read.
 std::string digestOf(StringRef Kernel, ArrayRef<uint8_t> Bitcode) {
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = loadModule(Bitcode, Context);
-  if (!M) {
-    consumeError(M.takeError());
+  Expected<KernelModule> Loaded = loadKernel(Bitcode, Kernel, Context);
+  if (!Loaded) {
+    consumeError(Loaded.takeError());
     return {};
   }
-  Expected<Function *> F = findKernel(**M, Kernel);
-  if (!F) {
-    consumeError(F.takeError());
-    return {};
-  }
-  return kernelDigest(**M, **F);
+  return kernelDigest(*Loaded->M, *Loaded->Kernel);
 }
 
 } // namespace

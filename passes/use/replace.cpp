@@ -128,20 +128,19 @@ void separate(Module &Optimised, const Function &Kernel, Module &M, ClosureLinka
 /// Links the kernel Name of Bitcode into M, where it is called NewName.
 Error bringIn(Module &M, StringRef Name, StringRef NewName, ArrayRef<uint8_t> Bitcode,
               ClosureLinkage Linkage) {
-  Expected<std::unique_ptr<Module>> Optimised = loadModule(Bitcode, M.getContext());
-  if (!Optimised)
-    return Optimised.takeError();
-  Expected<Function *> Kernel = findKernel(**Optimised, Name);
-  if (!Kernel)
-    return Kernel.takeError();
-  dropUsedLists(**Optimised);
-  removeAllBut(**Optimised, reachableFrom(**Optimised, {*Kernel}));
-  dropNamedMetadata(**Optimised);
-  (*Kernel)->setComdat(nullptr); // by its comdat a template's kernel would yield to the one in M
-  (*Kernel)->setName(NewName);
+  Expected<KernelModule> Loaded = loadKernel(Bitcode, Name, M.getContext());
+  if (!Loaded)
+    return Loaded.takeError();
+  Module &Optimised = *Loaded->M;
+  Function &Kernel = *Loaded->Kernel;
+  dropUsedLists(Optimised);
+  removeAllBut(Optimised, reachableFrom(Optimised, {&Kernel}));
+  dropNamedMetadata(Optimised);
+  Kernel.setComdat(nullptr); // by its comdat a template's kernel would yield to the one in M
+  Kernel.setName(NewName);
   WithExternalLinkage Visible;
-  separate(**Optimised, **Kernel, M, Linkage, Visible);
-  if (Linker::linkModules(M, std::move(*Optimised), Linker::Flags::OverrideFromSrc))
+  separate(Optimised, Kernel, M, Linkage, Visible);
+  if (Linker::linkModules(M, std::move(Loaded->M), Linker::Flags::OverrideFromSrc))
     return makeError(R3_CODEGEN_ERROR, "the kernel \"" + Name + "\" can't be linked back into its unit");
   return Error::success();
 }
